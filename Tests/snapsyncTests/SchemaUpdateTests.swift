@@ -446,6 +446,27 @@ import Testing
         for name in ["a", "b"] { try scene.succeed("verify --local --db \(name).db") }
     }
 
+    /// Two devices edit a row while its table is out of the zone, and neither has seen the other's edit.
+    @Test(arguments: [false, true]) func whatLosesWhenATableReturnsIsInTheJournal(seesIt: Bool) throws {
+        let scene = try twoTables("peer", "peer")
+        try scene.succeed("describe --update --remove t --db a.db")
+        try scene.succeed("sync --db a.db")
+        if seesIt { try scene.succeed("sync --db b.db") }
+        for name in ["b", "a"] { try scene.database("\(name).db").run("UPDATE t SET v = 'of \(name)' WHERE id = 'x'") }
+        try scene.succeed("describe --update --tables t --db a.db")
+        for name in ["a", "b", "a", "b"] { try scene.succeed("sync --db \(name).db") }
+        for name in ["a", "b"] {
+            #expect(try rows(scene, name, table: "t") == ["x|of b", "y|2"])
+            try scene.succeed("verify --local --db \(name).db")
+        }
+        let list = try scene.succeed("conflicts --db b.db")
+        #expect(list.hasPrefix("1 edit lost") && list.contains(#"v: "of a" lost, "of b" was kept"#), "\(list)")
+        // From then on, edits of the dataset are like others.
+        try scene.database("b.db").run("UPDATE t SET v = 'again' WHERE id = 'x'")
+        for name in ["b", "a"] { try scene.succeed("sync --db \(name).db") }
+        #expect(try scene.succeed("conflicts --db b.db") == list && rows(scene, "a", table: "t") == ["x|again", "y|2"])
+    }
+
     /// What was handed over and no version has is told, and is kept where no table has it any more.
     @Test(arguments: [false, true]) func editsThatWereSentAreToldAndKeptWhenTheirTableIsTakenOut(isDropped: Bool) throws {
         let scene = try twoTables("writer", "reader", "--reader-edits all")

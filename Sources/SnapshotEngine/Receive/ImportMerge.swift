@@ -16,22 +16,29 @@ final class ImportMerge {
     private let isView: Bool
     /// The names of the datasets that the version does not have.
     private let absent: Set<ExactText>
+    /// The names of the datasets that had left the zone and are in it again.
+    private let returned: Set<ExactText>
     private var own: OwnEdits?
     /// Restored values of columns that the version does not have.
     var carried: [CarriedColumns] = []
 
     /// Consolidates the log and decides what happens to own rows. Nothing in the datasets' tables is changed.
     ///
-    /// - Parameter absent: the datasets that the version has no more.
+    /// - Parameters:
+    ///   - absent: the datasets that the version has no more.
+    ///   - changes: the zone's commits since the applied version; nil for a view.
     /// - Throws: ``SyncError`` with `.refused` if nobody has decided what happens to existing rows.
     init(
-        device: SyncContext, transaction: LocalTransaction, schemas: [DatasetSchema], absent: [DatasetSchema], isView: Bool, ledger: ImportLedger
+        device: SyncContext, transaction: LocalTransaction, schemas: [DatasetSchema], absent: [DatasetSchema], changes: ZoneChanges?, isView: Bool,
+        ledger: ImportLedger
     ) throws {
         self.device = device
         self.transaction = transaction
         self.ledger = ledger
         self.isView = isView
-        self.absent = try transaction.state.takenOut().union(absent.map(\.name.exact)).subtracting(schemas.map(\.name.exact))
+        let out = try transaction.state.takenOut(), deleted = Set((changes?.commits ?? []).flatMap(\.deleted).map(\.exact))
+        self.absent = out.union(absent.map(\.name.exact)).subtracting(schemas.map(\.name.exact))
+        returned = Set(schemas.filter { out.contains($0.name.exact) || deleted.contains($0.recordName.exact) }.map(\.name.exact))
         try transaction.changeLog.consolidate(of: device.settings.datasets)
         try transaction.changeLog.forgetPassing(of: device.settings.datasets)
         first = try FirstImport(transaction, schemas, settings: device.settings, isView: isView, now: ledger.now, at: device.database.path)
@@ -48,6 +55,7 @@ final class ImportMerge {
             transaction, datasets, .json, first: Set(datasets.indices.filter { first.names.contains(datasets[$0].name) }),
             // An edit of a dataset that is gone stays an edit of this device's table.
             decided: transaction.sentEdits.all(upTo: answered).filter { $0.dataset.map { !absent.contains($0.exact) } ?? true })
+        own?.rejoined = Set(datasets.indices.filter { returned.contains(datasets[$0].name.exact) })
         try transaction.sentEdits.forget(upTo: answered)
         if let own { try ledger.recordOverwritten(own.overwritten, of: device.settings.datasets, in: transaction) }
     }

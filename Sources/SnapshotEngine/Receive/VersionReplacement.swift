@@ -133,7 +133,7 @@ struct VersionReplacement {
         }
         if view != nil { try SyncGuards.refuseViewOverChanges(transaction, schemas, at: device.database.path) }
         let merging = try ImportMerge(
-            device: acting, transaction: transaction, schemas: schemas, absent: local.absent, isView: view != nil, ledger: ledger)
+            device: acting, transaction: transaction, schemas: schemas, absent: local.absent, changes: changes, isView: view != nil, ledger: ledger)
         // An import that reads all rows of a version would replace what was written while the triggers were off. Where readers may not edit, it does.
         let publishes = device.settings.role.publishes
         let untracked = try incoming.filter { one in
