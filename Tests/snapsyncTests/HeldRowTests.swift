@@ -67,6 +67,26 @@ import Testing
         #expect(try scene.database("b.db").run("SELECT hex(id) FROM q WHERE mail = 'new'") == "610A62\n")
     }
 
+    /// A column without a type holds 1 and '1' side by side.
+    @Test func keysThatLookAlikeAreToldApart() throws {
+        let scene = try Scene.pair("CREATE TABLE q(id NOT NULL PRIMARY KEY, m TEXT UNIQUE)")
+        try scene.database("a.db").run("INSERT INTO q VALUES('w', 'm1'), ('x', 'm2'), ('y', 'm3'), ('z', 'm4')")
+        try scene.database("b.db").run("INSERT INTO q VALUES(1, 'm1'), ('1', 'm2'), (2.5, 'm3'), ('[2.5]', 'm4')")
+        for name in ["a", "b", "a"] { try scene.succeed("sync --db \(name).db") }
+        let keys = ["1", #"["1"]"#, "[2.5]", #"["[2.5]"]"#]
+        let held = try #require(try scene.json("conflicts --db b.db")["held"] as? [[String: Any]])
+        #expect(Set(held.map { "\($0["key"] ?? "")" }).count == 4, "\(held)")
+        for name in ["a", "b"] {
+            let list = try scene.succeed("conflicts --db \(name).db")
+            for (number, key) in keys.enumerated() { #expect(list.contains("q \(key): m \"m\(number + 1)\" is that of"), "\(list)") }
+        }
+        for (number, key) in keys.enumerated().reversed() {
+            try scene.succeed("conflicts drop q \(key) --db b.db")
+            let list = try scene.succeed("conflicts --db b.db")
+            for other in keys.indices { #expect(list.contains("\"m\(other + 1)\"") == (other < number), "\(key): \(list)") }
+        }
+    }
+
     @Test func anEditThatStaysOnTheDeviceIsSaidToStay() throws {
         let scene = try Scene.pair(Self.tables, roles: ("writer", "reader"))
         try scene.database("a.db").run("INSERT INTO customers VALUES('a1', 'ann@x', 'Ann', 2), ('a2', 'bea@x', 'Bea', 2)")

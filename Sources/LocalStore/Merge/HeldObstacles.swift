@@ -51,6 +51,15 @@ extension HeldRows {
 }
 
 extension TableInspector {
+    /// The key as people name it. In a column that holds values of all types, a text that looks like another key stands in an array: `["1"]` beside `1`.
+    package func named(_ key: EntityKey, of schema: DatasetSchema) throws -> EntityKey {
+        guard case .text(let bytes) = key, let column = schema.keyColumns.first else { return key }
+        let text = String(decoding: bytes, as: UTF8.self)
+        let isLookalike = bytes.first == UInt8(ascii: "[") || Int64(text).map { String($0).exact == text.exact } ?? false
+        guard isLookalike, try TableColumns(db, schema.table)?.column(column.column)?.affinity ?? .blob == .blob else { return key }
+        return EntityKey(encoding: key.values)
+    }
+
     /// The value that a column gets from what a person wrote: a number in a column of numbers, NULL for `null`, else the text.
     ///
     /// - Parameter old: the value that it replaces; decides where the column has no declared type.

@@ -71,7 +71,7 @@ public struct ConflictsReport: Sendable, Encodable {
 
 extension ConflictsReport.Entry {
     /// - Parameter isWhole: whether to list all columns instead of only those that differ.
-    init(_ entry: ConflictEntry, _ schema: DatasetSchema?, isWhole: Bool) throws {
+    init(_ entry: ConflictEntry, _ schema: DatasetSchema?, isWhole: Bool, in transaction: LocalTransaction) throws {
         let conflict = entry.conflict
         let lost = try Self.values(conflict.loser.entity, schema), kept = try Self.values(conflict.winner.entity, schema)
         let names = schema?.columns.map(\.name) ?? []
@@ -83,7 +83,8 @@ extension ConflictsReport.Entry {
                 device: side.device, entity: side.entity)
         }
         self.init(
-            id: entry.id, dataset: conflict.dataset, key: ReportedKey(conflict.key), reason: conflict.reason.name, detail: conflict.detail,
+            id: entry.id, dataset: conflict.dataset, key: try transaction.reported(conflict.key, of: schema), reason: conflict.reason.name,
+            detail: conflict.detail,
             columns: names.indices.filter { isWhole || losing.contains($0) }.map {
                 .init(name: names[$0], lost: losing.contains($0) ? lost?[$0].description : nil, kept: kept?[$0].description)
             },
@@ -118,6 +119,11 @@ public struct ConflictTakeReport: Sendable, Encodable {
 }
 
 extension LocalTransaction {
+    /// A row's key as `conflicts` prints and reads it.
+    func reported(_ key: EntityKey, of schema: DatasetSchema?) throws -> ReportedKey {
+        ReportedKey(try schema.map { try tables.named(key, of: $0) } ?? key)
+    }
+
     /// Why an edit stays on this device, as a clause; nil if the next sync hands it over.
     func reasonToStay(_ key: EntityKey, of dataset: String, _ settings: SyncSettings) throws -> String? {
         guard let schema = settings.datasets.first(where: { $0.name.exact == dataset.exact }) else { return nil }
@@ -152,7 +158,9 @@ extension SyncEngine {
             let entries = try transaction.conflictJournal.entries(in: all ? nil : .open)
             return ConflictsReport(
                 database: database.path,
-                conflicts: try entries.map { entry in try .init(entry, datasets.first { $0.name == entry.conflict.dataset }, isWhole: false) },
+                conflicts: try entries.map { entry in
+                    try .init(entry, datasets.first { $0.name == entry.conflict.dataset }, isWhole: false, in: transaction)
+                },
                 held: try heldRows(datasets, transaction), open: try transaction.conflictJournal.openCount(),
                 removed: try transaction.conflictJournal.removedCount())
         }
@@ -164,7 +172,7 @@ extension SyncEngine {
             // What this device has inserted or deleted under the key is an edit of the held row.
             guard try transaction.changeLog.change(of: place.key, in: schema) == nil else { return nil }
             return .init(
-                dataset: schema.name, key: ReportedKey(place.key), entity: try EntityCodec.json.text(schema, row.values),
+                dataset: schema.name, key: try transaction.reported(place.key, of: schema), entity: try EntityCodec.json.text(schema, row.values),
                 obstacles: try transaction.held.obstacles(of: row.values, in: schema))
         }
     }
@@ -175,7 +183,7 @@ extension SyncEngine {
     public func conflict(_ id: Int64) throws -> ConflictsReport.Entry {
         try database.read(at: .read) { transaction in
             let datasets = try transaction.settings.read().datasets, entry = try entry(id, in: transaction)
-            return try .init(entry, datasets.first { $0.name == entry.conflict.dataset }, isWhole: true)
+            return try .init(entry, datasets.first { $0.name == entry.conflict.dataset }, isWhole: true, in: transaction)
         }
     }
 
@@ -198,8 +206,9 @@ extension SyncEngine {
                 let taker = ConflictTaker(transaction: transaction, settings: settings, now: now(), path: database.path)
                 let key = try taker.take(entry, to: place)
                 _ = try transaction.conflictJournal.set(id, to: .taken)
+                let schema = settings.datasets.first { $0.name == entry.conflict.dataset }
                 return ConflictTakeReport(
-                    id: id, dataset: entry.conflict.dataset, key: ReportedKey(key), hasNewKey: key != entry.conflict.key,
+                    id: id, dataset: entry.conflict.dataset, key: try transaction.reported(key, of: schema), hasNewKey: key != entry.conflict.key,
                     isDeletion: entry.conflict.loser.entity == nil, stays: try transaction.reasonToStay(key, of: entry.conflict.dataset, settings))
             }
         }

@@ -49,9 +49,11 @@ private struct HeldRowEditor {
 
     func edit(_ key: String, in dataset: String, setting columns: [ExactText: String]?) throws -> HeldRowReport {
         let version = TableVersion(transaction, settings.datasets, .json, own: nil, hasChanges: true)
-        let all = try version.heldRows().filter { settings.datasets[$0.place.dataset].name.exact == dataset.exact }
-        let shown = all.first { VisibleText.escape($0.place.key.plainText).exact == key.exact }
-        guard let held = all.first(where: { $0.place.key.plainText.exact == key.exact }) ?? shown else {
+        let all = try version.heldRows().filter { settings.datasets[$0.place.dataset].name.exact == dataset.exact }.map { held in
+            (held: held, name: try transaction.reported(held.place.key, of: settings.datasets[held.place.dataset]).description)
+        }
+        let shown = all.first { VisibleText.escape($0.name).exact == key.exact }
+        guard let held = (all.first { $0.name.exact == key.exact } ?? shown)?.held else {
             throw SyncError(
                 .nothingThere, step: .read, at: path, "no row of \(dataset) with the key \(key) is held",
                 hint: "snapsync conflicts lists the rows that are held")
@@ -72,7 +74,8 @@ private struct HeldRowEditor {
 
     private func report(_ key: EntityKey, of schema: DatasetSchema, isDeletion: Bool) throws -> HeldRowReport {
         HeldRowReport(
-            dataset: schema.name, key: ReportedKey(key), isDeletion: isDeletion, stays: try transaction.reasonToStay(key, of: schema.name, settings))
+            dataset: schema.name, key: try transaction.reported(key, of: schema), isDeletion: isDeletion,
+            stays: try transaction.reasonToStay(key, of: schema.name, settings))
     }
 
     private func values(of row: VersionRow, setting columns: [ExactText: String], in schema: DatasetSchema) throws -> [OwnedValue] {

@@ -254,6 +254,6 @@ struct ConflictsDropCommand: AsyncParsableCommand {
 struct HeldRowName: ParsableArguments {
     @Argument(help: "The dataset.")
     var dataset: String
-    @Argument(help: "The key, as conflicts prints it, after -- if it begins with -.")
+    @Argument(help: "The key, as conflicts prints it: an array in single quotes, and after -- if it begins with -.")
     var key: String
 }
