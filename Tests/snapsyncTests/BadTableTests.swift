@@ -17,7 +17,7 @@ import Testing
             "CREATE TABLE r(id TEXT PRIMARY KEY, squareMetres INT); CREATE VIEW rooms AS SELECT * FROM r",
             ["table rooms", "it is a view", "name the table behind it"]
         ),
-        ("CREATE TABLE rooms(id TEXT PRIMARY KEY, squareMetres INT AS (length(id)) STORED)", ["squareMetres is computed", "take it out of the dataset file"]),
+        ("CREATE TABLE rooms(id TEXT PRIMARY KEY, squareMetres INT AS (length(id)) STORED)", ["squareMetres is computed", "out of the dataset"]),
         ("CREATE TABLE rooms(id TEXT PRIMARY KEY, squareMetres INT AS (length(id)))", ["squareMetres is computed"]),
         (
             "CREATE TABLE rooms(id TEXT PRIMARY KEY COLLATE NOCASE, squareMetres INT)",

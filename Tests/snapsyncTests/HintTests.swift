@@ -67,6 +67,22 @@ import Testing
         try scene.succeed("init --db c.db --cloud cloud --role \(role) --device c --create")
     }
 
+    /// A database that is not set up has no description to update.
+    @Test(arguments: [
+        ("CREATE TABLE t(id TEXT PRIMARY KEY NOT NULL)", "it has no column v"), ("CREATE TABLE t(id TEXT NOT NULL, v TEXT)", "is not unique by itself"),
+        ("CREATE TABLE t(id TEXT PRIMARY KEY NOT NULL, v TEXT AS (id))", "the column v is computed"),
+    ]) func tableThatDoesNotMatchAtInit(table: String, says: String) throws {
+        let scene = try Scene()
+        try scene.database("a.db").run("CREATE TABLE t(id TEXT PRIMARY KEY NOT NULL, v TEXT)")
+        try scene.succeed("init --db a.db --cloud cloud --role writer --device a --tables all")
+        try scene.succeed("sync --db a.db")
+        try scene.database("c.db").run(table)
+        for role in ["reader", "reader --create"] {
+            let run = try scene.run("init --db c.db --cloud cloud --role \(role) --device c")
+            #expect(run.status == 78 && run.errorText.contains(says) && !run.errorText.contains("describe --update"), "\(run.errorText)")
+        }
+    }
+
     @Test func datasetFilesThatDoNotMatch() throws {
         for (change, exit, saying) in [
             (#""name":"v","type":"text""#, 78, "column v"), (#""name":"v","type":"text","column":"v""#, 65, "the column is required"),

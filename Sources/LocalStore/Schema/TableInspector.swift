@@ -58,10 +58,16 @@ package struct TableInspector: TransactionPart {
             guard let found = table.column(column.column) else {
                 throw refuse(
                     "it has no column \(column.column)",
-                    "\(hasFile ? "correct the dataset file, or " : "")add the column; snapsync describe --update takes over what changed")
+                    !isSetUp
+                        ? "add the column (the zone's tables: snapsync schema --cloud DIR), or leave it out in a dataset file (--datasets)"
+                        : "\(hasFile ? "correct the dataset file, or " : "")add the column; snapsync describe --update takes over what changed")
             }
             guard !found.isGenerated else {
-                throw refuse("the column \(column.column) is computed", "take it out of the dataset file: it follows from the others")
+                throw refuse(
+                    "the column \(column.column) is computed",
+                    hasFile || !isSetUp
+                        ? "take it out of the dataset file (--datasets): it follows from the others"
+                        : "it follows from the others; to take it out of the dataset: snapsync describe --update --db \(path.shellWord)")
             }
             guard let shape = column.shape else { continue }
             guard !found.affinity.spoils(shape) else {
@@ -98,7 +104,7 @@ package struct TableInspector: TransactionPart {
             throw refuse(
                 "the key column \(column.column) is compared by the collation \(own), and the dataset by \(column.collation.rawValue)",
                 !hasFile
-                    ? "declare the column as before. \(try otherKey(schema))"
+                    ? "declare the column as before\(try otherKey(schema))"
                     : known == .binary
                         ? "leave \"collation\" out in the dataset file, or declare the column with it"
                         : "say \"collation\": \"\(known.rawValue)\" in the dataset file: keys that are equal for the table are one entity")
@@ -113,23 +119,31 @@ package struct TableInspector: TransactionPart {
         guard let other = collations.first else {
             let columns = names.count == 1 ? "column \(key) is not unique by itself" : "columns \(key) are not unique together"
             throw refuse(
-                "the key \(columns)", "give \(Format.word(names.count, "it", "them")) a PRIMARY KEY or a UNIQUE index. \(try otherKey(schema))")
+                "the key \(columns)", "give \(Format.word(names.count, "it", "them")) a PRIMARY KEY or a UNIQUE index\(try otherKey(schema))")
         }
         throw refuse(
             "the unique index of the key \(key) compares by \(other.joined(separator: ", ")), and the columns by other collations",
             "declare the columns and the index with the same collations")
     }
 
-    /// What to do about a table with another key than before.
-    private func otherKey(_ schema: DatasetSchema) throws -> String {
-        let file = path.shellWord, isAlone = try transaction.settings.exists() && transaction.settings.read().datasets.count == 1
-        guard !isAlone else {
-            return "With another key the table is another dataset, and a zone has at least one: run snapsync detach --db \(file), and set it up in another zone"
+    /// What to do about a table with another key than before, as a further sentence of a hint; empty before `init`.
+    func otherKey(_ schema: DatasetSchema) throws -> String {
+        guard try transaction.settings.exists() else { return "" }
+        let settings = try transaction.settings.read(), file = path.shellWord, update = "snapsync describe --update --db \(file)"
+        guard settings.datasets.count > 1 else {
+            return
+                ". With another key the table is another dataset, and a zone has at least one: run snapsync detach --db \(file), and set it up in another zone"
         }
-        let update = "snapsync describe --update --db \(file)"
-        let publishes = try !transaction.settings.exists() || transaction.settings.read().role.publishes
-        let again = publishes ? "--tables \(schema.table.shellWord)" : "--create"
-        return "With another key the table is another dataset: run \(update) --remove \(schema.name), sync, then \(update) \(again)"
+        let again = settings.role.publishes ? "--tables \(schema.table.shellWord)" : "--create"
+        return ". With another key the table is another dataset: run \(update) --remove \(schema.name), sync, then \(update) \(again)"
+    }
+
+    /// What to do to have the zone's table in place of one whose keys it cannot hold.
+    func zonesTable(instead schema: DatasetSchema) throws -> String {
+        let file = path.shellWord, update = "snapsync describe --update --db \(file)"
+        let isAlone = try transaction.settings.read().datasets.count == 1
+        return "to take over the zone's: rename or drop the table \(schema.table) here, then "
+            + (isAlone ? "snapsync detach --db \(file), and set it up again" : "\(update) --remove \(schema.name), then \(update) --create")
     }
 
     /// See ``TableColumns/requiredDefaults(of:_:)``.
