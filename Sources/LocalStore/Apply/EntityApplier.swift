@@ -100,9 +100,10 @@ package final class EntityApplier: EntitySink {
         LocalStoreError(
             .schemaMismatch, at: "\(place), entity \(count)",
             "the column \(schema.columns[index].column) is declared \(declared), which stores a value of this entity \(how)",
-            hint: schema.keyIndices.contains(index) || !transaction.takesNewest
+            hint: index == rowidIndex || !transaction.takesNewest
                 ? "declare the column as the table was where the values were written, or without a type, which keeps every value"
-                : "to declare it as the zone does, with all rows kept: snapsync describe --update --create --db \(transaction.path.shellWord)")
+                : "to declare it as the zone does, unless that would change a key or an edit: snapsync describe --update --create --db \(transaction.path.shellWord)"
+        )
     }
 
     @inline(__always)

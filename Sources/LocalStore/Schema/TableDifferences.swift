@@ -11,17 +11,22 @@ package struct TableDifferences: Sendable {
     package var table: String?
     /// Described columns that were renamed, each with its new name.
     package var renamedColumns: [(column: DatasetColumn, name: String)] = []
-    /// Described columns that no longer exist.
+    /// Described columns that no longer exist, or that are generated now.
     package var lostColumns: [DatasetColumn] = []
     /// Columns that are neither described nor generated.
     package var newColumns: [String] = []
+    /// The generated columns, which are in no version.
+    package var generatedColumns: [String] = []
     /// The new columns without which no row can be inserted: NOT NULL, without a default.
     package var unfillableColumns: Set<ExactText> = []
+
+    /// The lost columns that exist, but are generated.
+    package var computedColumns: [DatasetColumn] { lostColumns.filter { lost in generatedColumns.contains { $0.folded == lost.column.folded } } }
 
     /// Whether the table was renamed.
     package var isRenamed: Bool { table.map { $0.folded != schema.table.folded } ?? false }
 
-    /// Whether the table or a described column no longer exists under its name.
+    /// Whether the table or a described column no longer exists under its name, or cannot be written any more.
     package var isBreaking: Bool { table == nil || isRenamed || !renamedColumns.isEmpty || !lostColumns.isEmpty }
 
     /// The description with the new names. It still contains the lost columns.
@@ -60,7 +65,8 @@ extension TableInspector {
         let isHidden = try hiddenKey(of: schema.with { $0.table = name }) != nil
         let new = table.undescribed(by: schema)
         found.newColumns = new.map(\.name)
-        let lost = schema.columns.indices.filter { table.column(schema.columns[$0].column) == nil && !(isHidden && schema.keyIndices == [$0]) }
+        found.generatedColumns = table.columns.filter(\.isGenerated).map(\.name)
+        let lost = schema.columns.indices.filter { table.column(schema.columns[$0].column)?.isGenerated != false && !(isHidden && schema.keyIndices == [$0]) }
         // Each trigger lists the columns of its group.
         var names: [Int: String] = [:]
         for trigger in triggers where trigger.table.folded == name.folded {
@@ -112,25 +118,86 @@ package struct OtherType: Sendable {
     /// The types as they are declared; empty for a column without one.
     package let here: String
     package let zone: String
+    /// What the zone's type does to values.
+    let affinity: ColumnAffinity
+    /// Whether the zone's type makes the column the rowid, which holds only integers.
+    let isRowid: Bool
+
+    func changes(_ value: ColumnValue) -> Bool {
+        guard isRowid else { return affinity.changed(value) != nil }
+        if case .integer = value { return false }
+        return true
+    }
 }
 
 // A type that changes values of the zone.
 extension TableInspector {
-    /// The columns of a dataset whose types may change the zone's values, but those of the key, whose values name the rows.
+    /// The columns of a dataset whose types may change the zone's values.
     package func otherTypes(of schema: DatasetSchema, than zone: DatasetDescription) throws -> [OtherType] {
         guard let table = try TableColumns(db, schema.table) else { return [] }
-        return schema.columns.indices.filter { !schema.keyIndices.contains($0) }.compactMap { index in
-            let name = schema.columns[index].name
-            guard let there = zone.schema.columns.first(where: { $0.name.exact == name.exact }).flatMap({ zone.structure.column($0.column) }),
-                let own = table.column(schema.columns[index].column)
-            else { return nil }
+        return schema.columns.compactMap { column in
+            guard let there = zone.column(column.name), let own = table.column(column.column), !own.isGenerated else { return nil }
             let affinity = ColumnAffinity(declared: there.declared.sql, isStrict: zone.structure.strict)
             guard own.affinity != .blob, own.affinity != affinity else { return nil }
             // `ANY` keeps values in STRICT tables alone, and they have few other types.
             let strict: [ColumnAffinity: String] = [.integer: "INTEGER", .real: "REAL", .text: "TEXT"]
             let type = table.isStrict ? strict[affinity] ?? "ANY" : there.declared == .any ? "" : there.declared.sql
-            return OtherType(column: own.name, here: own.declared, zone: type)
+            let isRowid = own.keyPlace > 0 && table.primaryKey.count == 1 && !table.isWithoutRowid && type.folded == "integer"
+            return OtherType(
+                column: own.name, here: own.declared, zone: type, affinity: ColumnAffinity(declared: type, isStrict: table.isStrict), isRowid: isRowid)
         }
+    }
+
+    /// Refuses types that would change keys, or values that were edited here. The log must have been consolidated.
+    ///
+    /// What was not edited is as a version has it, and the next import writes it as the newest version has it.
+    ///
+    /// - Throws: ``LocalStoreError`` with `.schemaMismatch`, naming the first row and how many there are.
+    package func refuseChanges(by types: [OtherType], of schema: DatasetSchema) throws {
+        try refuseChangedKeys(by: types, of: schema) { try zonesTable(instead: schema) }
+        let edited = try ChangedValues(types, schema), lookup = try transaction.rows.lookup(of: edited.schema)
+        for change in try transaction.changeLog.changes(of: schema, in: KeyRange(number: 0, first: nil, next: nil)) where !change.isDeletion {
+            edited.counted = change.partialColumns(of: schema)
+            _ = try lookup.give(change.key, to: edited)
+        }
+        guard let first = edited.first else { return }
+        throw LocalStoreError(
+            .schemaMismatch, at: "\(path), table \(schema.table)",
+            "dataset \(schema.name): the column \(first.type.column) is declared \(first.type.zone) in the zone, which would change edited values of \(Format.count(edited.count, "row")), the first with the key \(first.key); nothing was changed",
+            hint:
+                "no version has these values: make the table anew with the zone's type and the values that you want, or without a type, which keeps every value; then: snapsync sync --db \(path.shellWord)"
+        )
+    }
+
+    /// Refuses keys that the zone's type of their column would change. A device whose table has that type could not store them.
+    ///
+    /// - Throws: ``LocalStoreError`` with `.schemaMismatch`, naming the first row and how many there are.
+    package func refuseOtherKeys(of schema: DatasetSchema, than zone: DatasetDescription) throws {
+        guard let table = try TableColumns(db, schema.table) else { return }
+        let structure = zone.structure
+        let types = schema.keyColumns.compactMap { column -> OtherType? in
+            guard let there = zone.column(column.name), let own = table.column(column.column) else { return nil }
+            let affinity = ColumnAffinity(declared: there.declared.sql, isStrict: structure.strict)
+            let isRowid = structure.primaryKey.map(\.folded) == [there.column.folded] && there.declared == .integer && !structure.withoutRowid
+            guard affinity != own.affinity || isRowid && table.rowidAlias == nil else { return nil }
+            return OtherType(column: own.name, here: own.declared, zone: there.declared.sql, affinity: affinity, isRowid: isRowid)
+        }
+        try refuseChangedKeys(by: types, of: schema) { "declare the column as before\(try otherKey(schema))" }
+    }
+
+    private func refuseChangedKeys(by types: [OtherType], of schema: DatasetSchema, hint: () throws -> String) throws {
+        let names = Set(schema.keyColumns.map(\.column.folded)), keys = types.filter { names.contains($0.column.folded) }
+        guard !keys.isEmpty else { return }
+        let changed = try ChangedValues(keys, schema)
+        let rows = try RowStatement(db, changed.schema, where: "", path: path)
+        defer { rows.end() }
+        while try rows.step() { try rows.give(to: changed) }
+        guard let first = changed.first else { return }
+        let here = first.type.here.isEmpty ? "without a type" : first.type.here
+        throw LocalStoreError(
+            .schemaMismatch, at: "\(path), table \(schema.table)",
+            "dataset \(schema.name): the key column \(first.type.column) is declared \(here) here and \(first.type.zone) in the zone, which would change the keys of \(Format.count(changed.count, "row")), the first \(first.key); nothing was changed",
+            hint: try hint())
     }
 
     /// Declares columns of a table with the zone's types. The rows, indexes and triggers stay, but for the toolkit's triggers.
@@ -180,6 +247,40 @@ extension TableInspector {
             if token.symbol == "(" { depth += 1 }
         }
         return text + SQLToken.text(source[kept...])
+    }
+}
+
+/// Counts the rows with a value that other types would change.
+private final class ChangedValues: EntitySink {
+    /// The dataset with its key and the columns of the types.
+    let schema: DatasetSchema
+    /// The columns that count in the next row, by their positions in the whole description; nil for all.
+    var counted: Set<Int>?
+    private(set) var count = 0
+    /// The first such row, and the type of the first such column in it.
+    private(set) var first: (key: String, type: OtherType)?
+    private let columns: [(index: Int, position: Int, type: OtherType)]
+
+    init(_ types: [OtherType], _ schema: DatasetSchema) throws {
+        func other(_ position: Int) -> OtherType? { types.first { $0.column.folded == schema.columns[position].column.folded } }
+        let positions = schema.columns.indices.filter { schema.keyIndices.contains($0) || other($0) != nil }
+        self.schema = try schema.with(columns: positions.map { schema.columns[$0] })
+        columns = positions.indices.compactMap { index in
+            other(positions[index]).map { (index: index, position: positions[index], type: $0) }
+        }
+    }
+
+    func take(_ values: UnsafeBufferPointer<ColumnValue>) {
+        guard let one = columns.first(where: { counted?.contains($0.position) != false && $0.type.changes(values[$0.index]) }) else { return }
+        count += 1
+        if first == nil { first = (schema.key(of: values)?.description ?? "NULL", one.type) }
+    }
+}
+
+extension DatasetDescription {
+    /// The table's column with that name in the JSON.
+    fileprivate func column(_ name: String) -> TableStructure.Column? {
+        schema.columns.first { $0.name.exact == name.exact }.flatMap { structure.column($0.column) }
     }
 }
 

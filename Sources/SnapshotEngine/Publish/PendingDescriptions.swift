@@ -68,6 +68,7 @@ struct PendingDescriptions: Sendable {
             for one in changed {
                 // A description that cannot be read is replaced.
                 let there = state?.record(DatasetDescription.recordName(of: one.schema.name)).flatMap { try? DatasetDescription($0, in: device.zone) }
+                if let there, there != one { try device.database.read(at: .read) { try $0.tables.refuseOtherKeys(of: one.schema, than: there) } }
                 if let there, there == one || known?.hashes[one.schema.name] == nil && !one.describesMore(than: there) { continue }
                 // Another device may have added columns that this device does not describe yet. Keep them.
                 let removed = try device.database.read(at: .read) { try $0.state.removedColumns(of: one.schema) }

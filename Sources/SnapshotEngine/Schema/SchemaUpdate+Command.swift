@@ -61,7 +61,8 @@ extension SyncEngine {
     ///
     /// Nothing is published and no row is changed; the next sync does what follows from the change.
     ///
-    /// - Throws: ``SyncError`` with `.refused` if a table cannot be synced, or a column of a key is gone; nothing is changed then.
+    /// - Throws: ``SyncError`` with `.refused` if a table cannot be synced, a column of a key is gone, or the zone's type of a column would change a key
+    ///   or an edit; nothing is changed then.
     public func updateDescriptions(_ request: DescriptionUpdateRequest = DescriptionUpdateRequest()) async throws -> DescriptionUpdateReport {
         try await locked { try await SchemaUpdate(device: device()).take(request) }
     }
@@ -303,11 +304,12 @@ extension SchemaUpdate {
                     "\(schema.name): \(column.name) was taken out of the zone; a column \(column.column) and its values stay here")
             }
             for column in lost {
+                let what = found.computedColumns.contains(column) ? "is computed now" : "is gone"
                 note(
                     .columnRemoved, schema.name, column: column.column,
                     publishes
-                        ? "\(schema.name): the column \(column.column) is gone; the next version is without \(column.name), and older versions keep its values"
-                        : "\(schema.name): the column \(column.column) is gone; \(column.name) is no longer imported here")
+                        ? "\(schema.name): the column \(column.column) \(what); the next version is without \(column.name), and older versions keep its values"
+                        : "\(schema.name): the column \(column.column) \(what); \(column.name) is no longer imported here")
             }
             try declare(as: zone, in: table, before)
             try addLacking(of: zone, besides: &columns, lost, to: table, before)
@@ -342,7 +344,10 @@ extension SchemaUpdate {
             guard let zone, try transaction.tracking.isInstalled([schema]), try !publishes || !transaction.changeLog.isUntracked(schema) else { return }
             let types = try transaction.tables.otherTypes(of: schema, than: zone)
             if request.creates, !types.isEmpty {
-                try transaction.tracking.rebuilding(schema) { try transaction.tables.declare(types, in: table) }
+                try transaction.tracking.rebuilding(schema) {
+                    try transaction.tables.refuseChanges(by: types, of: schema)
+                    try transaction.tables.declare(types, in: table)
+                }
             }
             func words(_ type: String) -> String { type.isEmpty ? "without a type" : type }
             for one in types {
@@ -363,7 +368,8 @@ extension SchemaUpdate {
             let lacking = zone.schema.columns.filter { column in
                 !schema.columns.contains { $0.name.exact == column.name.exact } && !lost.contains { $0.name.exact == column.name.exact }
             }
-            let here = Set(try transaction.tables.differences(from: schema.with(columns: columns)).newColumns.map(\.folded))
+            let found = try transaction.tables.differences(from: schema.with(columns: columns))
+            let here = Set((found.newColumns + found.generatedColumns).map(\.folded))
             for column in lacking where !here.contains(column.column.folded) {
                 guard request.creates else {
                     note(

@@ -13,8 +13,8 @@ struct DescribeCommand: AsyncParsableCommand {
             To change the description, save and edit the file, and pass it to init --datasets.
 
             --update adopts the current tables of a database that is already set up: added, renamed or dropped columns, renamed tables, \
-            and changes that other devices made to the zone's description. It changes no rows, unless --create changes a column's type. The \
-            next sync publishes the description. See docs/datasets.md.
+            and changes that other devices made to the zone's description. It changes no key and no edit: --create refuses \
+            a type of the zone that would. The next sync publishes the description. See docs/datasets.md.
 
             EXAMPLES
               snapsync describe --db app.db
