@@ -258,7 +258,7 @@ extension JSONScanner {
         while position < end, base[position] != UInt8(ascii: "}") {
             let nameEnd = try skipString(position)
             let start = skipSpace(skipSpace(nameEnd) + 1)
-            let valueEnd = try skipValue(start)
+            let valueEnd = try skipValue(start, depthLimit: .max)
             try take(try unescape(position + 1, nameEnd - 1), start..<valueEnd)
             position = skipSpace(valueEnd)
             if position < end, base[position] == UInt8(ascii: ",") { position = skipSpace(position + 1) }

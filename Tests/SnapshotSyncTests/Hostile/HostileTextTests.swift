@@ -63,9 +63,9 @@ import Testing
         Row("60 levels", nested(60), in: all.subtracting(strings)),
         Row("70 levels", nested(70), in: kept.union(skipped)),
         Row("512 levels", nested(512), in: kept.union(skipped)),
-        // A container's own array is read element by element, so its bracket does not count.
-        Row("513 levels", nested(513), in: [.containerMember]),
-        Row("514 levels", nested(514), in: []),
+        // The levels of a container's array and its rows do not count.
+        Row("514 levels", nested(514), in: [.containerMember]),
+        Row("515 levels", nested(515), in: []),
         Row("100,000 levels", nested(100_000), in: []),
         Row("100,000 levels that do not end", String(repeating: "[", count: 100_000), in: []),
         Row("100,000 objects in one another", String(repeating: #"{"a":"#, count: 100_000) + "1" + String(repeating: "}", count: 100_000), in: []),
