@@ -68,7 +68,7 @@ import Testing
         #expect(Set(page.columns.keys) == Set(found.keys))
         for (table, columns) in found { #expect(page.columns[table] == columns, "\(table)") }
         #expect(page.overview == page.overview.filter { found[$0] != nil } && Set(page.overview) == Set(found.keys))
-        #expect(found.count == LocalTable.all.count && LocalTable.all.count >= 17)
+        #expect(found.count == LocalTable.all.count && LocalTable.all.count >= 15)
     }
 
     @Test func initCreatesTablesOfThePageAlone() throws {
@@ -85,7 +85,7 @@ import Testing
         }
         let page = try Page(), found = try schema(of: path)
         for (table, columns) in found { #expect(page.columns[table] == columns, "\(table)") }
-        #expect(found.count >= 13)
+        #expect(found.count >= 12)
     }
 
     @Test func thePageHasEveryCode() throws {
