@@ -1,5 +1,6 @@
 import LocalStore
 import SnapshotModel
+import StrictText
 import TestSupport
 import Testing
 
@@ -78,6 +79,34 @@ import Testing
             CREATE TABLE notes(n INTEGER PRIMARY KEY, item TEXT REFERENCES items(name) ON DELETE CASCADE \(action)); INSERT INTO notes VALUES(1, '2');
             """)
         #expect(error.code == .foreignKeyViolated)
+    }
+
+    @Test func aParentThatIsHeldIsNotGone() throws {
+        let scene = try LocalScene(
+            items + """
+                CREATE UNIQUE INDEX names ON items(name);
+                CREATE TABLE notes(n INTEGER PRIMARY KEY, item TEXT REFERENCES items(id) ON DELETE CASCADE, name TEXT REFERENCES items(name));
+                INSERT INTO notes VALUES(1, 'c', '3'), (2, 'b', '2');
+                """)
+        let schema = try namedItems(), at = Instant(microseconds: 1)
+        let row = WaitingRow(key: .text(Array("c".utf8)), entity: #"{"id":"c","name":"3"}"#, at: at, born: at, columns: [:])
+        _ = try scene.database.write { try $0.tracking.install([schema]) }
+        func imported(_ hold: (LocalTransaction) throws -> Void) throws -> [String] {
+            try scene.database.write { transaction in
+                let keeper = try ForeignKeyEnforcer(transaction, datasets: [schema])
+                try give([[.text("a"), .text("1")], [.text("b"), .text("2")]], to: transaction.rows.replaceAll(of: schema))
+                try hold(transaction)
+                try keeper.enforce()
+                return transaction.triggerNotices
+            }
+        }
+        let notices = try imported { try $0.waiting.put(row, of: schema) }
+        #expect(notices.count == 2 && notices.allSatisfy { $0.hasPrefix("notes: 1 row refers to a row of items that is held, and stays as it is;") })
+        #expect(try imported { _ in } == [])
+        #expect(try scene.app.run("SELECT * FROM notes") == "1|c|3\n2|b|2\n")
+        // It is deleted while it is held.
+        #expect(try imported { try $0.waiting.remove(of: schema) } == [])
+        #expect(try scene.app.run("SELECT n FROM notes") == "2\n")
     }
 
     @Test func aDefaultThatPointsAtNothingIsRefused() throws {

@@ -174,6 +174,48 @@ import Testing
         }
     }
 
+    // MARK: - What a device has besides the synced columns
+
+    @Test(arguments: ["peer", "reader"]) func whatADeviceAloneHasOfAHeldRowStays(role: String) throws {
+        let scene = try Scene.pair(Self.tables, roles: (role == "reader" ? "writer --reader-edits all" : "peer", role))
+        let b = scene.database("b.db"), isReader = role == "reader"
+        try b.run(
+            """
+            CREATE TABLE own(customer TEXT REFERENCES customers(id) ON DELETE CASCADE, second TEXT REFERENCES customers(id) ON DELETE SET NULL,
+                third TEXT REFERENCES customers(id));
+            INSERT INTO customers(id, mail) VALUES('b1', 'Ann@X'); INSERT INTO own VALUES('b1', 'b1', 'b1');
+            \(isReader ? "ALTER TABLE customers ADD COLUMN note; UPDATE customers SET note = x'00ff'" : "")
+            """)
+        try scene.database("a.db").run("INSERT INTO customers VALUES('a1', 'ann@x', 'Ann', 2)")
+        try scene.succeed("sync --db a.db")
+        let said = try scene.succeed("sync --db b.db")
+        #expect(said.contains("own: 1 row refers to a row of customers that is held, and stays as it is; snapsync conflicts --db"), "\(said)")
+        for name in ["a", "b", "b"] { #expect(try !scene.succeed("sync --db \(name).db").contains("own:")) }
+        #expect(try scene.succeed("conflicts --db b.db").contains("customers b1: mail"))
+        try scene.database("a.db").run("UPDATE customers SET mail = 'new@x'")
+        for name in ["a", "b"] { try scene.succeed("sync --db \(name).db") }
+        #expect(try b.run("SELECT id FROM customers ORDER BY id; SELECT * FROM own") == "a1\nb1\nb1|b1|b1\n")
+        if isReader { #expect(try b.run("SELECT id, hex(note) FROM customers ORDER BY id; SELECT count(*) FROM snapsync_own") == "a1|\nb1|00FF\n0\n") }
+        // A parent that is deleted is gone.
+        try b.run("UPDATE own SET third = NULL")
+        try scene.database("a.db").run("DELETE FROM customers WHERE id = 'b1'")
+        for name in ["a", "b"] { try scene.succeed("sync --db \(name).db") }
+        #expect(try b.run("SELECT count(*) FROM own") == "0\n")
+    }
+
+    @Test func theOwnColumnsOfAHeldRowComeBackWithAnEditOfIt() throws {
+        let scene = try Scene.pair(Self.tables, roles: ("writer --reader-edits all", "reader"))
+        let b = scene.database("b.db")
+        try b.run("ALTER TABLE customers ADD COLUMN note; INSERT INTO customers(id, mail, note) VALUES('b1', 'ann@x', 'kept'), ('b2', 'bea@x', 'old')")
+        try scene.database("a.db").run("INSERT INTO customers(id, mail) VALUES('a1', 'ann@x'), ('a2', 'bea@x')")
+        for name in ["a", "b"] { try scene.succeed("sync --db \(name).db") }
+        try scene.succeed("conflicts edit customers b1 mail=free@x --db b.db")
+        // An application's row has what the application wrote.
+        try b.run("INSERT INTO customers(id, mail) VALUES('b2', 'other@x')")
+        for name in ["b", "a", "b"] { try scene.succeed("sync --db \(name).db") }
+        #expect(try b.run("SELECT id, note FROM customers ORDER BY id; SELECT count(*) FROM snapsync_own") == "a1|\na2|\nb1|kept\nb2|\n0\n")
+    }
+
     // MARK: - A dataset that is no longer synced
 
     /// What is in the files beside a database.

@@ -52,6 +52,13 @@ struct ForeignKey {
     /// The condition that row `c` of the child table refers to a parent that does not exist.
     var isDangling: String { "\(isSet) AND NOT EXISTS (SELECT 1 FROM \(parent.sqlIdentifier) p WHERE \(isMatch))" }
 
+    /// The key of the parent to which row `c` of the child table refers; nil if it refers to other columns than the parent's key.
+    func parentKey(in parent: DatasetSchema) -> String? {
+        let pairs = parent.keyColumns.compactMap { part in columns.first { $0.parent.folded == part.column.folded } }
+        guard pairs.count == parent.keyColumns.count, pairs.count == columns.count else { return nil }
+        return parent.keySQL.value(of: pairs.map { "c.\($0.child.sqlIdentifier)" })
+    }
+
     /// The values by which row `c` of the child table refers to its parent, as one text.
     var target: String {
         columns.map { "quote(c.\($0.child.sqlIdentifier))" }.joined(separator: " || ',' || ")

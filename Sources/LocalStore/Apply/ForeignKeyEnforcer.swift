@@ -7,8 +7,9 @@ import StrictText
 /// SQLite would apply ON DELETE to every deleted row, although the import inserts most of them again. So enforcement is off during an import.
 /// Afterwards this type applies the declared actions for the parents that are really gone: it deletes an application's own rows with CASCADE,
 /// clears their references with SET NULL or SET DEFAULT, and fails the import with RESTRICT or NO ACTION. If the parent is still there and only
-/// the column has changed to which the reference leads, the actions of ON UPDATE apply. References that dangled before the import stay as they
-/// are. Keys between two datasets are not enforced here: their rows are as the version has them.
+/// the column has changed to which the reference leads, the actions of ON UPDATE apply. A parent that is held is not gone: it returns by itself, so
+/// the reference stays, and a notice says so. References that dangled before the import stay as they are, too. Keys between two datasets are not
+/// enforced here: their rows are as the version has them.
 package struct ForeignKeyEnforcer {
     private let transaction: LocalTransaction
     private let keys: [ForeignKey]
@@ -16,6 +17,8 @@ package struct ForeignKeyEnforcer {
     private let takesVersion: Bool
     /// The datasets to which a reference leads by other columns than the key, by the number of the foreign key.
     private let movable: [Int: DatasetSchema]
+    /// The condition that the parent is held to which row `c` of the child's table refers, by the number of a foreign key from a table that is not synced.
+    private let held: [Int: String]
 
     /// Records which references dangle now. Call it before the first deletion, in the import's transaction.
     ///
@@ -41,18 +44,19 @@ package struct ForeignKeyEnforcer {
             let parent = key.parent.folded, child = key.child.folded
             return !(datasets.contains(parent) && datasets.contains(child)) && (losing.contains(parent) || datasets.contains(child))
         }
-        movable = Dictionary(
-            uniqueKeysWithValues: keys.compactMap { key in
-                let schema = schemas.first { $0.table.folded == key.parent.folded }
-                guard !datasets.contains(key.child.folded), let schema else { return nil }
-                let columns = Set(schema.keyColumns.map(\.column.folded))
-                return columns.isSuperset(of: key.columns.map(\.parent.folded)) ? nil : (key.number, schema)
-            })
+        var movable: [Int: DatasetSchema] = [:], held: [Int: String] = [:]
+        for key in keys where !datasets.contains(key.child.folded) {
+            guard let schema = schemas.first(where: { $0.table.folded == key.parent.folded }) else { continue }
+            let parent = key.parentKey(in: schema)
+            if parent == nil { movable[key.number] = schema }
+            held[key.number] = try transaction.held.isHeld(parent ?? "(SELECT d.parent \(key.referred))", of: schema)
+        }
+        (self.movable, self.held) = (movable, held)
         guard !keys.isEmpty else { return }
         let db = transaction.db
         try db.execute(
             sql: """
-                CREATE TEMP TABLE IF NOT EXISTS snapsync_dangling(key INTEGER, target TEXT, PRIMARY KEY(key, target)) WITHOUT ROWID;
+                CREATE TEMP TABLE IF NOT EXISTS snapsync_dangling(key INTEGER, target TEXT, isHeld INTEGER, PRIMARY KEY(key, target)) WITHOUT ROWID;
                 CREATE TEMP TABLE IF NOT EXISTS snapsync_referred(key INTEGER, target TEXT, parent, PRIMARY KEY(key, target)) WITHOUT ROWID;
                 DELETE FROM temp.snapsync_dangling;
                 DELETE FROM temp.snapsync_referred;
@@ -67,8 +71,10 @@ package struct ForeignKeyEnforcer {
         }
         for key in keys where try db.hasTable(key.parent) {
             try db.execute(
-                sql: "INSERT OR IGNORE INTO temp.snapsync_dangling SELECT ?, \(key.target) FROM \(key.child.sqlIdentifier) c WHERE \(key.isDangling)",
-                arguments: [key.number])
+                sql: """
+                    INSERT OR IGNORE INTO temp.snapsync_dangling SELECT ?, \(key.target), \(isHeld(key)) FROM \(key.child.sqlIdentifier) c
+                    WHERE \(key.isDangling)
+                    """, arguments: [key.number])
         }
     }
 
@@ -89,19 +95,30 @@ package struct ForeignKeyEnforcer {
                 if key.onDelete == "CASCADE", db.changesCount > 0, !datasets.contains(key.child.folded) { changed = true }
             }
         }
+        for key in keys where try held[key.number] != nil && db.hasTable(key.parent) { try noteHeldParents(of: key, db) }
         if !keys.isEmpty { try db.execute(sql: "DROP TABLE IF EXISTS temp.snapsync_dangling; DROP TABLE IF EXISTS temp.snapsync_referred") }
     }
 
+    private func isHeld(_ key: ForeignKey) -> String { held[key.number] ?? "FALSE" }
+
     private func apply(_ key: ForeignKey, _ db: Database) throws {
-        let isNew = "\(key.isDangling) AND NOT EXISTS (SELECT 1 FROM temp.snapsync_dangling d WHERE d.key = \(key.number) AND d.target = \(key.target))"
+        let isNew = "\(key.isDangling) AND NOT EXISTS (SELECT 1 \(key.dangled) AND NOT d.isHeld)"
         if let schema = movable[key.number] {
-            let parent = """
-                FROM temp.snapsync_referred d JOIN \(key.parent.sqlIdentifier) p ON \(schema.keySQL.matches("p", "d.parent"))
-                WHERE d.key = \(key.number) AND d.target = \(key.target)
-                """
+            let parent = "FROM \(key.parent.sqlIdentifier) p WHERE \(schema.keySQL.matches("p", "(SELECT d.parent \(key.referred))"))"
             try apply(key.onUpdate, to: key, where: "\(isNew) AND EXISTS (SELECT 1 \(parent))", db) { "(SELECT p.\($0.parent.sqlIdentifier) \(parent))" }
         }
-        try apply(datasets.contains(key.child.folded) ? "NO ACTION" : key.onDelete, to: key, where: isNew, db)
+        let action = datasets.contains(key.child.folded) ? "NO ACTION" : key.onDelete
+        try apply(action, to: key, where: "\(isNew) AND NOT \(isHeld(key))", db)
+    }
+
+    /// Says how many rows refer to a row that has just been held.
+    private func noteHeldParents(of key: ForeignKey, _ db: Database) throws {
+        let condition = "\(key.isDangling) AND NOT EXISTS (SELECT 1 \(key.dangled)) AND \(isHeld(key))"
+        let count = try Int.fetchOne(db, sql: "SELECT count(*) FROM \(key.child.sqlIdentifier) c WHERE \(condition)") ?? 0
+        guard count > 0 else { return }
+        transaction.triggerNotices.append(
+            "\(key.child): \(Format.count(count, "row refers to a row", "rows refer to rows")) of \(key.parent) that \(Format.word(count, "is", "are")) held, and \(Format.word(count, "stays", "stay")) as \(Format.word(count, "it is", "they are")); snapsync conflicts --db \(transaction.path.shellWord) lists the rows that are held"
+        )
     }
 
     /// Applies an action to the rows of a foreign key that a condition names.
@@ -144,4 +161,12 @@ package struct ForeignKeyEnforcer {
                 hint: "nothing was changed; remove or change those rows, or declare the key ON DELETE CASCADE or SET NULL")
         }
     }
+}
+
+extension ForeignKey {
+    /// The reference of row `c` of the child table among those that led nowhere before the import.
+    fileprivate var dangled: String { "FROM temp.snapsync_dangling d WHERE d.key = \(number) AND d.target = \(target)" }
+
+    /// The reference of row `c` of the child table, with the key of the parent to which it led before the import.
+    fileprivate var referred: String { "FROM temp.snapsync_referred d WHERE d.key = \(number) AND d.target = \(target)" }
 }

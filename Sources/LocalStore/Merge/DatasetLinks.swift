@@ -83,11 +83,7 @@ package struct DatasetLinks {
         }
 
         /// The key of the parent to which row `c` refers; nil if it refers to other columns than the parent's key.
-        private var parentKey: String? {
-            let columns = schemas.parent.keyColumns.compactMap { part in key.columns.first { $0.parent.folded == part.column.folded } }
-            guard columns.count == schemas.parent.keyColumns.count, columns.count == key.columns.count else { return nil }
-            return schemas.parent.keySQL.value(of: columns.map { "c.\($0.child.sqlIdentifier)" })
-        }
+        private var parentKey: String? { key.parentKey(in: schemas.parent) }
 
         /// The condition that row `c` refers to row `p`, which may be in a stash without collations.
         private var isMatch: String {

@@ -81,6 +81,12 @@ extension LocalTable {
                 dataset TEXT NOT NULL, key, entity TEXT NOT NULL, at INTEGER NOT NULL, born INTEGER NOT NULL, columns TEXT,
                 PRIMARY KEY(dataset, key)) WITHOUT ROWID
             """)
+    static let own = LocalTable(
+        name: "snapsync_own",
+        definition: """
+            (
+                dataset INTEGER NOT NULL, key, name TEXT NOT NULL, value, at INTEGER NOT NULL, PRIMARY KEY(dataset, key, name)) WITHOUT ROWID
+            """)
     static let conflicts = LocalTable(
         name: "snapsync_conflicts",
         definition: """
@@ -105,7 +111,7 @@ extension LocalTable {
     /// The tables of the messages.
     static let mailboxTables = [sent, decided]
     /// Every table.
-    static let all = settingsTables + [beginning] + trackingTables + [rowids, detached, waiting, conflicts] + mailboxTables
+    static let all = settingsTables + [beginning] + trackingTables + [rowids, detached, waiting, own, conflicts] + mailboxTables
 }
 
 /// A number that a column of the toolkit's tables uses as a code. In SQL text it becomes the number: `"state <> \(TrackedState.deleted)"`.

@@ -86,7 +86,7 @@ package struct ChangeTracking: TransactionPart {
     func remove(_ schema: DatasetSchema) throws {
         guard try hasTables(), let id = try trackingID(schema) else { return }
         for trigger in try installedTriggers(schema) { try db.execute(sql: "DROP TRIGGER \(trigger.name.sqlIdentifier)") }
-        for table in [LocalTable.log, .changes, .tombstones, .instants, .held, .sent] where try db.hasTable(table.name) {
+        for table in [LocalTable.log, .changes, .tombstones, .instants, .held, .own, .sent] where try db.hasTable(table.name) {
             try db.execute(sql: "DELETE FROM \(table.name) WHERE dataset = ?", arguments: [id])
         }
         try db.execute(sql: "DELETE FROM snapsync_tracking WHERE id = ?", arguments: [id])
@@ -109,7 +109,7 @@ package struct ChangeTracking: TransactionPart {
         for name in try String.fetchAll(db, sql: "SELECT name FROM sqlite_schema WHERE type = 'trigger' AND name LIKE 'snapsync\\_%' ESCAPE '\\'") {
             try db.execute(sql: "DROP TRIGGER \(name.sqlIdentifier)")
         }
-        for table in LocalTable.trackingTables + [.waiting] + LocalTable.mailboxTables { try table.drop(in: db) }
+        for table in LocalTable.trackingTables + [.waiting, .own] + LocalTable.mailboxTables { try table.drop(in: db) }
         try transaction.rowids.remove()
     }
 
@@ -273,11 +273,13 @@ package struct ChangeTracking: TransactionPart {
         try transaction.keyRanges.advance(schemas)
     }
 
-    /// Runs `body`, which deletes and inserts rows, and preserves the values of columns that the datasets do not describe.
-    private func keepingOwnColumns<T>(of schemas: [DatasetSchema], _ body: () throws -> T) throws -> T {
+    /// Runs `body`, which deletes and inserts rows, and keeps the values of columns that the datasets do not describe: they come back with their rows, now
+    /// or in a later call.
+    package func keepingOwnColumns<T>(of schemas: [DatasetSchema], _ body: () throws -> T) throws -> T {
         let own = try schemas.enumerated().compactMap { try OwnColumns(transaction, $1, number: $0) }
         let result = try body()
-        for one in own { try one.restore() }
+        try withoutTriggers { for one in own { try one.restore() } }
+        for one in own { try one.end() }
         return result
     }
 
@@ -287,54 +289,81 @@ package struct ChangeTracking: TransactionPart {
     package func withoutTriggers<T>(_ body: () throws -> T) throws -> T { try TriggerSwitch(db: db).off(body) }
 }
 
-/// Preserves the values of columns that the dataset does not describe. They belong to this database, and an import must not change them.
+/// Keeps the values of columns that the dataset does not describe while their rows are in no table: the table `snapsync_own`. They belong to this
+/// database, and nothing that takes a row out of its table and puts it back must change them.
 ///
 ///     let own = try OwnColumns(transaction, schema, number: 0)   // before a row changes
 ///     …                                                          // rows are deleted and inserted
 ///     try own?.restore()
 ///
-/// A temporary trigger copies the values of each deleted row while the application's triggers are off. The cost is a row of a temporary table for
-/// each deleted row that has such a value; nothing if the dataset describes all columns.
+/// A temporary trigger copies the values of each deleted row while the application's triggers are off. Most rows are inserted again before
+/// ``restore()``. The entries of the others stay until their rows return. The cost is an entry for each such value; nothing if the dataset describes
+/// all columns. In a database that is not set up for syncing, the table is a temporary one.
 struct OwnColumns {
     private let db: Database
     private let schema: DatasetSchema
     private let columns: [String]
-    private let kept: String
+    private let isLasting: Bool
+    private let trigger: String
+    /// The dataset's entries, after FROM.
+    private let entries: String
+    /// The condition that an entry's row is in the table.
+    private let isThere: String
+    /// The condition that an entry is old and no row is held for it.
+    private let isOld: String
 
-    /// Starts copying values; nil if the dataset describes all columns of its table.
+    /// Starts copying values; nil if the dataset describes all columns of its table. What an application has inserted since the last run has the values
+    /// that the application gave it.
     ///
-    /// - Parameter number: distinguishes the temporary tables of one import.
+    /// - Parameter number: distinguishes the datasets of one import.
     init?(_ transaction: LocalTransaction, _ schema: DatasetSchema, number: Int) throws {
         db = transaction.db
         self.schema = schema
-        kept = "snapsync_own_\(number)"
         let own = try TableColumns(db, schema.table)?.undescribed(by: schema) ?? []
         guard !own.isEmpty else { return nil }
-        columns = own.map(\.name.sqlIdentifier)
-        let table = schema.table.sqlIdentifier, key = schema.keySQL
+        columns = own.map(\.name)
+        let id = try transaction.tracking.id(of: schema), dataset = id ?? Int64(number)
+        isLasting = id != nil
+        trigger = "snapsync_own_\(number)_delete"
+        if isLasting {
+            try LocalTable.own.create(in: db)
+        } else {
+            try db.execute(sql: "CREATE TEMP TABLE IF NOT EXISTS \(LocalTable.own.name)\(LocalTable.own.definition)")
+        }
+        let table = "main.\(schema.table.sqlIdentifier)", key = schema.keySQL, now = "\(ChangeTriggers.clock) * 1000"
+        entries = "\(isLasting ? "main" : "temp").\(LocalTable.own.name) AS k WHERE k.dataset = \(dataset)"
+        isThere = "EXISTS (SELECT 1 FROM \(table) t WHERE \(key.matches("t", "k.key")))"
+        isOld = try "k.at < \(now) - \(ConflictJournal.retention) AND NOT \(transaction.held.isHeld("k.key", of: schema))"
         // A value that equals the column's default need not be copied.
         let isSet = own.map { "OLD.\($0.name.sqlIdentifier) IS NOT (\($0.defaultText ?? "NULL"))" }.joined(separator: " OR ")
-        let isKept = "EXISTS (SELECT 1 FROM temp.\(kept) k WHERE \(key.isSame("k", "OLD")))"
+        let isKept = "EXISTS (SELECT 1 FROM \(entries) AND k.key = \(key.value(of: "OLD")))"
+        let values = columns.map { "(\(dataset), \(key.value(of: "OLD")), \($0.sqlText), OLD.\($0.sqlIdentifier), \(now))" }.joined(separator: ", ")
         try db.execute(
             sql: """
-                CREATE TEMP TABLE \(kept) AS SELECT \(([key.list()] + columns).joined(separator: ", ")) FROM main.\(table) WHERE 0;
-                CREATE UNIQUE INDEX temp.\(kept)_key ON \(kept)(\(key.indexed));
-                CREATE TEMP TRIGGER \(kept)_delete BEFORE DELETE ON main.\(table) WHEN \(key.isNotNull("OLD")) AND (\(isSet)) AND NOT \(isKept) BEGIN
-                    INSERT INTO \(kept) VALUES(\(([key.list("OLD")] + columns.map { "OLD.\($0)" }).joined(separator: ", "))); END;
+                DELETE FROM \(entries) AND \(isThere);
+                CREATE TEMP TRIGGER \(trigger) BEFORE DELETE ON \(table) WHEN \(key.isNotNull("OLD")) AND (\(isSet)) AND NOT \(isKept) BEGIN
+                    INSERT INTO \(LocalTable.own.name)(dataset, key, name, value, at) VALUES \(values); END;
                 """)
     }
 
-    /// Writes the values back into the rows that exist again, and drops the trigger and the temporary table.
+    /// Writes the values back into the rows that exist again, and drops the trigger.
     func restore() throws {
-        let table = schema.table.sqlIdentifier, key = schema.keySQL, list = columns.joined(separator: ", ")
+        let key = schema.keySQL
+        let values = columns.map { column in
+            let entry = "\(entries) AND k.key = \(key.value(of: "t")) AND k.name = \(column.sqlText)", name = column.sqlIdentifier
+            // A column may be younger than the entry.
+            return "\(name) = CASE WHEN EXISTS (SELECT 1 FROM \(entry)) THEN (SELECT k.value FROM \(entry)) ELSE t.\(name) END"
+        }.joined(separator: ", ")
         try db.execute(
             sql: """
-                DROP TRIGGER temp.\(kept)_delete;
-                UPDATE main.\(table) AS t SET (\(list)) = (SELECT \(list) FROM temp.\(kept) k WHERE \(key.isSame("k", "t")))
-                WHERE \(key.isIn("t", table: "temp.\(kept)"));
-                DROP TABLE temp.\(kept);
+                DROP TRIGGER temp.\(trigger);
+                UPDATE main.\(schema.table.sqlIdentifier) AS t SET \(values) WHERE \(key.isIn(keys: "k.key", of: entries));
+                DELETE FROM \(entries) AND (\(isThere) OR \(isOld));
                 """)
     }
+
+    /// Drops the temporary table, if there is one.
+    func end() throws { if !isLasting { try db.execute(sql: "DROP TABLE IF EXISTS temp.\(LocalTable.own.name)") } }
 }
 
 /// Detects that VACUUM has renumbered the rows of tables whose key is a rowid without a column: the table `snapsync_rowids`.

@@ -51,6 +51,17 @@ package struct HeldRows: TransactionPart {
         return try row.step() ? row.string(0) : nil
     }
 
+    /// The condition that a row is held, by the applied version or by this device alone.
+    ///
+    /// - Parameter key: an expression for its key as the toolkit's tables store it.
+    func isHeld(_ key: String, of schema: DatasetSchema) throws -> String {
+        guard let id = try trackingID(schema), try db.hasTable(LocalTable.waiting.name) else { return "FALSE" }
+        return """
+            (EXISTS (SELECT 1 FROM main.snapsync_held h WHERE h.dataset = \(id) AND h.key = \(key))
+            OR EXISTS (SELECT 1 FROM main.snapsync_waiting w WHERE w.dataset = \(schema.name.sqlText) AND w.key = \(key)))
+            """
+    }
+
     /// Whether the application has not inserted another row under the key of row `h`.
     private static let isStillHeld =
         "NOT EXISTS (SELECT 1 FROM snapsync_changes c WHERE c.dataset = h.dataset AND c.key = h.key AND c.state < \(TrackedState.deleted))"

@@ -204,7 +204,7 @@ extension SyncEngine {
                         .refused, step: .apply, at: database.path, "it shows \(view), and an edit of that would be lost", hint: "run snapsync import first")
                 }
                 let taker = ConflictTaker(transaction: transaction, settings: settings, now: now(), path: database.path)
-                let key = try taker.take(entry, to: place)
+                let key = try transaction.tracking.keepingOwnColumns(of: settings.datasets) { try taker.take(entry, to: place) }
                 _ = try transaction.conflictJournal.set(id, to: .taken)
                 let schema = settings.datasets.first { $0.name == entry.conflict.dataset }
                 return ConflictTakeReport(

@@ -34,7 +34,7 @@ extension SyncEngine {
                 }
                 try transaction.changeLog.consolidate(of: settings.datasets)
                 let editor = HeldRowEditor(transaction: transaction, settings: settings, now: now(), path: database.path)
-                return try editor.edit(key, in: dataset, setting: columns)
+                return try transaction.tracking.keepingOwnColumns(of: settings.datasets) { try editor.edit(key, in: dataset, setting: columns) }
             }
         }
     }

@@ -73,10 +73,12 @@ struct StateRestorer: Sendable {
                         keptCopy: before.point.copy, versionBefore: before.point.version, warnings: notes)
                     guard report.hasChanged else { return report }
                     let keeper = try ForeignKeyEnforcer(transaction, datasets: device.settings.datasets)
-                    try transaction.tracking.changing(device.settings.datasets, then: keeper.enforce) {
+                    try transaction.tracking.changing(device.settings.datasets) {
                         for (restorer, differences) in zip(found, differences) { try restorer.apply(differences, in: transaction, progress) }
                     }
                     for (restorer, rows) in held { try restorer.restore(rows) }
+                    // Only now are those parents held that the state holds.
+                    try transaction.tracking.changing(device.settings.datasets, then: keeper.enforce) {}
                     report.warnings += transaction.triggerNotices
                     try before.record(transaction)
                     return report
