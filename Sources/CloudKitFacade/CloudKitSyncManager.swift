@@ -210,7 +210,6 @@ extension CloudKitSyncManager {
     /// - Returns: the import's report; nil if there was nothing to import.
     @Sendable static func fetching(_ engine: SyncEngine) async throws -> ImportReport? {
         guard try engine.database.read(at: .open, { try $0.settings.read().role }) == .reader else { return try await engine.sync().imported }
-        // Unlike a sync, a fetch also ends the view of an old version.
         let report = try await engine.importNewest()
         _ = try await engine.sendMessages()
         return report

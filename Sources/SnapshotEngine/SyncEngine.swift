@@ -175,11 +175,6 @@ public final class SyncEngine: Sendable {
         }
     }
 
-    /// Shows an old version instead of the newest, until the next ``importNewest(progress:)``. For readers only.
-    public func importVersion(_ number: Int, progress: ProgressHandler? = nil) async throws -> ImportReport {
-        try await locked { try await recorded { try await ImportRun(device: device(), progress: progress).importVersion(number) } }
-    }
-
     /// Imports a container file, gzip or plain JSON, from this program or another, without a cloud.
     ///
     /// If the database was not set up, the datasets come from `datasets`, a dataset file, or are the built-in ones.
@@ -197,7 +192,7 @@ public final class SyncEngine: Sendable {
         }
     }
 
-    /// Does what the device's role requires: a writer publishes, a reader imports, a peer does both. A reader that shows an old version keeps it.
+    /// Does what the device's role requires: a writer publishes, a reader imports, a peer does both.
     public func sync(allowing allowed: ShrinkApproval = .none, progress: ProgressHandler? = nil) async throws -> SyncReport {
         try await WorkerThreads.host { try await countingRequests { try await syncOnce(allowed, progress) } }
     }
@@ -226,10 +221,6 @@ public final class SyncEngine: Sendable {
                 return SyncReport(role: settings.role.rawValue, exported: try await retaining(fresh(device, exported)), imported: nil)
             }
         case .reader:
-            if let view = try database.read(at: .read, { try $0.state.view() }) {
-                return SyncReport(
-                    role: settings.role.rawValue, exported: nil, imported: ImportReport(applied: false, version: nil, datasets: [], view: view, warnings: []))
-            }
             let imported = try await importUpdates(allowed, progress)
             let sent = try await sendMessages()
             var report = SyncReport(

@@ -66,7 +66,7 @@ import Testing
         try FileManager.default.setAttributes([.posixPermissions: 0o444], ofItemAtPath: scene.path)
         let database = try LocalDatabase(path: scene.path)
         #expect(try database.read { try $0.rows.hasRows(namedItems()) })
-        let error = try #require(throws: LocalStoreError.self) { try database.write { try $0.state.view.set("x") } }
+        let error = try #require(throws: LocalStoreError.self) { try database.write { try $0.state.ownCommitsKnown.set(1) } }
         #expect(error.code == .permissionDenied)
     }
 

@@ -63,24 +63,24 @@ import Testing
         try scene.database.write { transaction in
             try transaction.state.setApplied(version)
             try transaction.state.setIntended(IntendedVersion(version: AppliedVersion(number: 43, hash: "ff"), sequences: ["notifications": 7]))
-            try transaction.state.view.set("file it's \"mine\".gz")
+            try transaction.state.undoPoint.set(UndoPoint(act: "file it's \"mine\".gz", at: instant, copy: nil, version: 1))
             try transaction.state.setLastSuccess(instant)
             try transaction.datasetStates.set(state)
         }
         let found = try scene.database.read {
-            (try $0.state.applied(), try $0.state.intended(), try $0.state.view(), try $0.state.lastSuccess(), try $0.datasetStates.all())
+            (try $0.state.applied(), try $0.state.intended(), try $0.state.undoPoint(), try $0.state.lastSuccess(), try $0.datasetStates.all())
         }
         #expect(found.0 == version)
         #expect(found.1 == IntendedVersion(version: AppliedVersion(number: 43, hash: "ff"), sequences: ["notifications": 7]))
-        #expect(found.2 == "file it's \"mine\".gz")
+        #expect(found.2?.act == "file it's \"mine\".gz")
         #expect(found.3 == instant)
         #expect(found.4 == [state])
         try scene.database.write { transaction in
             try transaction.state.setIntended(nil)
-            try transaction.state.view.set(nil)
+            try transaction.state.undoPoint.set(nil)
         }
         #expect(try scene.database.read { try $0.state.intended() } == nil)
-        #expect(try scene.database.read { try $0.state.view() } == nil)
+        #expect(try scene.database.read { try $0.state.undoPoint()?.act } == nil)
     }
 
     @Test(arguments: [

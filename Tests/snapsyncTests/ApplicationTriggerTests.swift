@@ -186,20 +186,6 @@ import Testing
         try expectFollowing(scene, "b")
     }
 
-    @Test func viewOfAnOldVersionAndItsEndRunTriggers() throws {
-        let scene = try scene("writer", "reader")
-        let before = try synced(scene, "a")
-        try scene.database("a.db").run("UPDATE books SET title = 'New' WHERE id = 1; DELETE FROM books WHERE id = 2")
-        try scene.succeed("sync --db a.db")
-        try scene.succeed("sync --db b.db")
-        try scene.succeed("import --version 1 --db b.db")
-        #expect(try synced(scene, "b") == before)
-        try expectFollowing(scene, "b")
-        try scene.succeed("import --db b.db")
-        #expect(try synced(scene, "b") == synced(scene, "a"))
-        try expectFollowing(scene, "b")
-    }
-
     /// What a trigger that fails is like, what the warning says, and which rows' counters it costs.
     @Test(arguments: [
         (

@@ -65,7 +65,7 @@ import Testing
             let scene = try syncedScene()
             for name in ["a.db", "b.db"] { try scene.database(name).run("DROP TABLE rooms; \(sql)") }
             try scene.refuse("export --db a.db", exit: 78, saying: says, watching: ["a.db"])
-            try scene.refuse("import --db b.db --version 1", exit: 78, saying: says, watching: ["b.db"])
+            try scene.refuse("import --db b.db", exit: 78, saying: says, watching: ["b.db"])
         }
     }
 

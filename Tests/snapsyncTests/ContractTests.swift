@@ -123,8 +123,8 @@ import Testing
     /// Command lines that are wrong.
     @Test(arguments: [
         "nothing", "init", "init --role writer", "init --role king --db a --cloud b", "init --role writer --db a --cloud b --create --datasets c", "export",
-        "export --db a --level 1", "export --db a more", "export --db", "import --db a --version 0",
-        "import --db a --version 1 --file b", "import --db a --accept-rollback 0", "import --db a --accept-rollback 1 --version 1", "doctor",
+        "export --db a --level 1", "export --db a more", "export --db", "import --db a --version 1",
+        "import --db a --accept-rollback 0", "import --db a --accept-rollback 1 --file b", "doctor",
         "doctor --cloud a --local", "import --db a --datasets b", "import --db a --accept-older", "sync --db a --bogus", "status", "history",
         "history --db a --limit 0",
         "cat", "cat buckets", "verify", "repair", "repair --dry-run", "generate", "generate --db a --notifications -1",

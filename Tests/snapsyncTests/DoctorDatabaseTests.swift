@@ -94,8 +94,6 @@ import Testing
         try scene.succeed("replace local --yes --db watch.db")
         try scene.expectFinding(
             "notice", "copies", "--db watch.db", exit: 0, saying: ["1 copy of earlier data in watch.db.snapsync-kept"], remedy: "snapsync prune --local")
-        try scene.succeed("import --version 1 --db watch.db")
-        try scene.expectFinding("notice", "version", "--db watch.db", exit: 0, saying: ["shows version 1"], remedy: "snapsync import")
         try scene.database("phone.db").run("PRAGMA journal_mode = DELETE")
         try scene.expectFinding("notice", "journal", "--db phone.db", exit: 0, saying: ["delete"], remedy: "journal_mode=WAL")
     }

@@ -73,18 +73,16 @@ import Testing
         #expect(try scene.contents("any.db") == scene.contents("phone.db"))
     }
 
-    @Test func fileAtAReaderIsAViewUntilThePlainImport() throws {
+    @Test func fileAtAReaderOnlyAddsRows() throws {
         let scene = try Scene.phoneAndWatch()
         let newest = try scene.contents("watch.db")
         // Later than whatever the clock said at the export.
         try scene.scratch.write(#"{"syncTimestamp":"2099-01-01T00:00:00Z","notifications":[]}"#, to: "none.json")
-        #expect(try scene.succeed("import --db watch.db --file none.json").hasPrefix("imported the file as a view; snapsync import goes back to the newest\n"))
-        #expect(try scene.succeed("sync --db watch.db") == "showing file none.json; sync leaves it, snapsync import ends it\n")
-        #expect(try scene.json("status --db watch.db")["view"] as? String == "file none.json")
-        #expect(try scene.database("watch.db").run("SELECT count(*) FROM notifications") == "0\n")
-        try scene.succeed("import --db watch.db")
+        try scene.refuse(
+            "import --db watch.db --file none.json", exit: 78, saying: ["this device is a reader", "snapsync import --add --file none.json --db watch.db"],
+            watching: ["watch.db"])
+        try scene.succeed("import --db watch.db --file none.json --add")
         #expect(try scene.contents("watch.db") == newest)
-        #expect(try scene.json("status --db watch.db")["view"] == nil)
     }
 
     @Test func fileAtAWriterIsPublishedNext() throws {
@@ -112,10 +110,10 @@ import Testing
         let scene = try Scene.phoneAndWatch()
         try scene.scratch.write(#"{"syncTimestamp":"2001-01-01T00:00:00Z","notifications":[]}"#, to: "old.json")
         try scene.refuse(
-            "import --db watch.db --file old.json", exit: 65,
-            saying: ["old.json", "2001-01-01T00:00:00", "older than that of the data here", "--accept-older"], watching: ["watch.db"])
-        try scene.succeed("import --db watch.db --file old.json --accept-older")
-        #expect(try scene.database("watch.db").run("SELECT count(*) FROM notifications") == "0\n")
+            "import --db phone.db --file old.json", exit: 65,
+            saying: ["old.json", "2001-01-01T00:00:00", "older than that of the data here", "--accept-older"], watching: ["phone.db"])
+        try scene.succeed("import --db phone.db --file old.json --accept-older")
+        #expect(try scene.database("phone.db").run("SELECT count(*) FROM notifications") == "0\n")
     }
 
     /// Records of an older layout, a file each, which `jq` puts into one container: docs/from-cloudkit.md.
@@ -181,16 +179,16 @@ import Testing
         let scene = try Scene.phoneAndWatch(notifications: 6, buckets: 2)
         for (text, fragments) in Self.damaged {
             try scene.scratch.write(text, to: "bad.json")
-            try scene.refuse("import --db watch.db --file bad.json", exit: 65, saying: fragments, watching: ["watch.db"])
+            try scene.refuse("import --db phone.db --file bad.json", exit: 65, saying: fragments, watching: ["phone.db"])
         }
         // The last good entity does not help the first bad one, and a cut gzip file is not a short one.
         let whole = try Gzip.compress(JSONEncoder().encode(Self.notifications))
         for count in [1, 10, 17, whole.count / 2, whole.count - 8, whole.count - 1] {
             try scene.scratch.write(whole.prefix(count), to: "cut.json.gz")
-            try scene.refuse("import --db watch.db --file cut.json.gz", exit: 65, saying: ["cut.json.gz"], watching: ["watch.db"])
+            try scene.refuse("import --db phone.db --file cut.json.gz", exit: 65, saying: ["cut.json.gz"], watching: ["phone.db"])
         }
         try scene.scratch.write(whole + Data("tail".utf8), to: "tail.json.gz")
-        try scene.refuse("import --db watch.db --file tail.json.gz", exit: 65, saying: ["tail.json.gz"], watching: ["watch.db"])
-        try scene.refuse("import --db watch.db --file nowhere.json", exit: 66, saying: ["nowhere.json", "cannot be opened"], watching: ["watch.db"])
+        try scene.refuse("import --db phone.db --file tail.json.gz", exit: 65, saying: ["tail.json.gz"], watching: ["phone.db"])
+        try scene.refuse("import --db phone.db --file nowhere.json", exit: 66, saying: ["nowhere.json", "cannot be opened"], watching: ["phone.db"])
     }
 }

@@ -14,7 +14,7 @@ import Testing
         // A run that so much as opened the cloud would say that it is gone.
         try FileManager.default.moveItem(atPath: scene.scratch.path("cloud"), toPath: scene.scratch.path("away"))
         for line in [
-            "sync --db phone.db", "sync --db watch.db", "export --db phone.db", "import --db watch.db", "import --db watch.db --version 1",
+            "sync --db phone.db", "sync --db watch.db", "export --db phone.db", "import --db watch.db",
             "history --db watch.db",
             "cat buckets --db watch.db", "verify --db watch.db", "verify --local --db phone.db",
         ] { try scene.refuse(line, exit: 78, saying: Self.off, watching: ["phone.db", "watch.db"]) }

@@ -67,25 +67,6 @@ import Testing
         #expect(try scene.contents("watch.db") == scene.contents("phone.db"))
     }
 
-    @Test func oldVersionIsAViewAtAReaderAndRefusedAtAWriter() throws {
-        let scene = try Scene.phoneAndWatch()
-        let first = try scene.contents("phone.db")
-        try scene.succeed("generate --db phone.db --mark-read 4")
-        try scene.succeed("export --db phone.db")
-        try scene.succeed("sync --db watch.db")
-        try scene.refuse("import --db phone.db --version 1", exit: 78, saying: ["phone.db", "writer", "snapsync cat"], watching: ["phone.db"], asJSONToo: true)
-
-        #expect(try scene.succeed("import --db watch.db --version 1").hasPrefix("imported version 1 as a view"))
-        #expect(try scene.contents("watch.db") == first)
-        #expect(try scene.succeed("sync --db watch.db") == "showing version 1; sync leaves it, snapsync import ends it\n")
-        let status = try scene.json("status --db watch.db")
-        #expect(status["view"] as? String == "version 1" && status["version"] as? Int == 2)
-        #expect(try scene.succeed("import --db watch.db").hasPrefix("imported version 2\n"))
-        #expect(try scene.contents("watch.db") == scene.contents("phone.db"))
-        try scene.refuse(
-            "import --db watch.db --version 3", exit: 66, saying: ["no such version yet; the newest is 2", "snapsync history"], watching: ["watch.db"])
-    }
-
     @Test func olderCopyOfTheCloudIsRefused() throws {
         let scene = try Scene.phoneAndWatch()
         try scene.scratch.copy(scene.scratch.path("cloud"), to: "older")
@@ -115,11 +96,9 @@ import Testing
             try scene.succeed("generate --db twin.db --mark-read 3 --seed 5")
             try scene.succeed("export --db twin.db --cloud fork")
         }
-        for line in ["import --db watch.db --cloud fork", "import --db watch.db --version 3 --cloud fork"] {
-            try scene.refuse(
-                line, exit: 65, saying: ["commits/00000000000000000002.json", "the commit there is not the one that this device has read"],
-                watching: ["watch.db"])
-        }
+        try scene.refuse(
+            "import --db watch.db --cloud fork", exit: 65,
+            saying: ["commits/00000000000000000002.json", "the commit there is not the one that this device has read"], watching: ["watch.db"])
     }
 
     @Test func fieldsThatThisDeviceDoesNotKnowAreNotLostByPublishing() throws {

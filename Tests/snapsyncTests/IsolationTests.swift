@@ -40,22 +40,22 @@ import Testing
 
     @Test func halfAnImportIsInvisibleAndKeepsOtherRunsOut() throws {
         let scene = try Scene.phoneAndWatch()
-        let old = try scene.contents("watch.db")
+        let old = try scene.contents("phone.db")
         let container = try Gzip.decompress(scene.scratch.path(scene.asset("notifications")))
         let entity = String(decoding: container, as: UTF8.self).split(separator: "\n")[1].dropLast()
         let pipe = scene.scratch.path("slow.json")
         #expect(mkfifo(pipe, 0o600) == 0)
 
-        let slow = try BuiltCommand.start(["import", "--db", "watch.db", "--file", "slow.json"], in: scene.scratch.path)
+        let slow = try BuiltCommand.start(["import", "--db", "phone.db", "--file", "slow.json"], in: scene.scratch.path)
         // Opening returns when the other side has opened too: from here on that run holds its lock.
         let feed = try #require(FileHandle(forWritingAtPath: pipe))
-        for line in ["import --db watch.db", "sync --db watch.db", "detach --db watch.db", "import --db watch.db --file slow.json"] {
+        for line in ["import --db phone.db", "sync --db phone.db", "detach --db phone.db", "import --db phone.db --file slow.json"] {
             let run = try scene.run(line)
-            Scene.checkRefusal(run, exit: 75, saying: ["watch.db", "another run of snapsync works on this database", "let it finish"])
+            Scene.checkRefusal(run, exit: 75, saying: ["phone.db", "another run of snapsync works on this database", "let it finish"])
         }
         // Looking needs no lock.
-        try scene.succeed("status --db watch.db")
-        try scene.succeed("cat buckets --db watch.db")
+        try scene.succeed("status --db phone.db")
+        try scene.succeed("cat buckets --db phone.db")
 
         // More than a pipe and a block hold, so that rows have been deleted and inserted when the last of it is taken.
         try feed.write(contentsOf: Data(#"{"syncTimestamp":"2099-01-01T00:00:00Z","notifications":["#.utf8))
@@ -63,12 +63,12 @@ import Testing
             let text = entity.replacing(/"id":"[^"]*"/, with: #""id":"fed-\#(number)""#)
             try feed.write(contentsOf: Data(((number == 0 ? "" : ",") + text).utf8))
         }
-        #expect(try scene.contents("watch.db") == old)
+        #expect(try scene.contents("phone.db") == old)
         try feed.write(contentsOf: Data("]}".utf8))
         try feed.close()
         let run = try slow.wait()
         #expect(run.status == 0, "\(run.errorText)")
-        #expect(try scene.database("watch.db").run("SELECT count(*) FROM notifications WHERE id LIKE 'fed-%'") == "3000\n")
+        #expect(try scene.database("phone.db").run("SELECT count(*) FROM notifications WHERE id LIKE 'fed-%'") == "3000\n")
     }
 
     @Test func importThatIsKilledChangesNothing() throws {

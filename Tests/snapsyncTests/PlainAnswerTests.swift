@@ -15,7 +15,7 @@ import Testing
 
     @Test(arguments: [
         "sync --bogus --json", "--json", "bogus --json", "sync --json", "prune --json --db a.db --keep-last x",
-        "import --json --db a.db --accept-rollback 1 --version 2",
+        "import --json --db a.db --accept-rollback 1 --file b",
     ])
     func mistakeOnTheCommandLineIsAnObject(line: String) throws {
         let scene = try Scene()

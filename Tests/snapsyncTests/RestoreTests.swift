@@ -173,7 +173,8 @@ import Testing
     @Test func readerDoesNotRestore() throws {
         let scene = try Scene.phoneAndWatch()
         try scene.refuse(
-            "restore --version 1 --db watch.db", exit: 78, saying: ["this device is a reader", "import --db watch.db --version N"], watching: ["watch.db"])
+            "restore --version 1 --db watch.db", exit: 78, saying: ["this device is a reader", "snapsync cat DATASET --version N --db watch.db"],
+            watching: ["watch.db"])
         try scene.refuse("undo --db watch.db", exit: 66, saying: ["nothing to undo"], watching: ["watch.db"])
         try scene.refuse("replace cloud --yes --db watch.db", exit: 78, saying: ["this device is a reader"], watching: ["watch.db"], asJSONToo: true)
     }

@@ -7,7 +7,7 @@ import Testing
     @Test func slipsAreNotNotedAsTheLastError() throws {
         let scene = try Scene.phoneAndWatch()
         for (line, exit) in [
-            ("import --version 1 --db phone.db", 78), ("import --version 99 --db watch.db", 66), ("export --db watch.db", 78),
+            ("restore --version 99 --db phone.db", 66), ("export --db watch.db", 78),
             ("import --accept-rollback 1 --db watch.db", 78),
             ("import --allow-shrink bucket --db watch.db", 78),
         ] {

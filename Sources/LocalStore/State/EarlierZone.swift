@@ -41,7 +41,6 @@ extension LocalTransaction {
         try state.setIntended(nil)
         for schema in schemas { try state.knownRecord.set(nil, of: schema) }
         if earlier.madeNext { try state.applied.set(nil) }
-        try state.view.set(nil)
         try state.ownCommitsKnown.set(0)
         try state.pendingPins.set([])
         try state.descriptionNote.set(nil)

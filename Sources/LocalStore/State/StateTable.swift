@@ -4,8 +4,8 @@ package import StrictText
 
 /// What the runs record: the table `snapsync_state`, with one JSON value under each key.
 ///
-///     let view = try transaction.state.view()
-///     try transaction.state.view.set(nil)
+///     let point = try transaction.state.undoPoint()
+///     try transaction.state.undoPoint.set(nil)
 package struct StateTable: TransactionPart {
     let transaction: LocalTransaction
 
@@ -20,8 +20,6 @@ package struct StateTable: TransactionPart {
     package var applied: StoredValue<AppliedVersion?> { value("applied") }
     /// The commit that a publisher was about to publish; nil if there is none. See ``setIntended(_:)``.
     package var intended: StoredValue<IntendedVersion?> { value("intended") }
-    /// What the database shows instead of the newest version, in words; nil if it follows the zone.
-    package var view: StoredValue<String?> { value("view") }
     /// The cached record of a dataset in the cloud; nil if none is cached.
     package var knownRecord: StoredValue<KnownRecord?> { value("record") }
     /// The last comparison of the published descriptions with the tables; nil before the first.

@@ -153,16 +153,15 @@ package struct FirstImport {
 
     /// Finds the datasets that are imported for the first time, and tracks their own rows if these may stay. The log must have been consolidated.
     ///
-    /// - Parameter isView: whether the import only shows an old version; then no own rows stay in the tables.
     /// - Throws: ``SyncError`` with `.refused` if nobody has decided what happens to existing rows.
-    package init(_ transaction: LocalTransaction, _ schemas: [DatasetSchema], settings: SyncSettings, isView: Bool, now: Instant, at database: String) throws {
+    package init(_ transaction: LocalTransaction, _ schemas: [DatasetSchema], settings: SyncSettings, now: Instant, at database: String) throws {
         let known = Set(try transaction.datasetStates.all().map(\.name))
         datasets = Set(schemas.map(\.name)).subtracting(known)
         names = Set(try schemas.filter { try !known.contains($0.name) && !transaction.detachedChanges.hasAny(of: $0) }.map(\.name))
         let left = try transaction.state.leftDatasets()
         for schema in schemas where !known.contains(schema.name) {
             let isKept = settings.adoptsOwnRows || (settings.role.publishes || left.contains(schema.name.exact)) && !settings.replacesOwnRows
-            let keepsOwn = !isView && (schema.merge != .replace || isKept)
+            let keepsOwn = schema.merge != .replace || isKept
             if keepsOwn {
                 // With edits that waited since a detach, only the other rows are earlier than the cloud.
                 try transaction.changeLog.adoptRows(of: schema, now: now, areEarliest: schema.merge == .replace && !names.contains(schema.name))

@@ -121,16 +121,13 @@ package enum SyncGuards {
             hint: "snapsync describe --update --create takes them over; or update snapsync on this device")
     }
 
-    /// Refuses a view if there are unpublished changes: the view replaces the rows, and the changes would be lost.
-    static func refuseViewOverChanges(_ transaction: LocalTransaction, _ schemas: [DatasetSchema], publishes: Bool = false, at database: String) throws {
-        for schema in schemas {
-            let count = try transaction.changeLog.summary(of: schema).count
-            guard count > 0 else { continue }
-            throw SyncError(
-                .refused, step: .apply, at: "\(database), table \(schema.table)",
-                "\(Format.count(count, "entity was", "entities were")) changed here and \(Format.word(count, "is", "are")) in no version yet; showing something else would lose \(Format.word(count, "it", "them"))",
-                hint: publishes ? "publish first: snapsync sync" : "import it into another database, or look at it: snapsync cat"
-            ).asSlip
-        }
+    /// Refuses to put the rows of a file in the place of the table's if there are unpublished changes, which would be lost.
+    static func refuseReplacingChanges(_ transaction: LocalTransaction, of schema: DatasetSchema, at database: String) throws {
+        let count = try transaction.changeLog.summary(of: schema).count
+        guard count > 0 else { return }
+        throw SyncError(
+            .refused, step: .apply, at: "\(database), table \(schema.table)",
+            "\(Format.count(count, "entity was", "entities were")) changed here and \(Format.word(count, "is", "are")) in no version yet; the file would replace \(Format.word(count, "it", "them"))",
+            hint: "publish first: snapsync sync")
     }
 }

@@ -18,7 +18,7 @@ struct EditSender: Sendable {
         guard device.settings.role == .reader else { return nil }
         let datasets = device.settings.datasets
         let hasWork = try device.database.read(at: .read) { transaction in
-            guard try transaction.state.view() == nil, try transaction.state.applied() != nil else { return false }
+            guard try transaction.state.applied() != nil else { return false }
             return try transaction.changeLog.hasEntries(datasets) || datasets.contains { try transaction.changeLog.hasChanges(of: $0) }
                 || transaction.waiting.hasAny()
         }

@@ -109,7 +109,7 @@ struct PeerSync: Sendable {
             let report = try await run.importNewest(upstream)
             // Publish after the imported version without reading the zone again. If another device has published since, this device loses the
             // race.
-            let here = try device.database.read(at: .read) { try $0.state.view() == nil ? $0.state.applied() : nil }
+            let here = try device.database.read(at: .read) { try $0.state.applied() }
             let isNewest = report.applied && upstream.follows && !upstream.isExpired && here?.token == upstream.changes.token
             return (
                 report, isNewest ? UpstreamChanges(applied: here, changes: ZoneChanges(base: [], commits: [], token: here?.token), warnings: []) : nil
@@ -119,7 +119,7 @@ struct PeerSync: Sendable {
         try await device.correctFutureInstants()
         _ = try await TrackingRebuild(device: device).run(upstream)
         guard !warnings.isEmpty else { return (nil, upstream) }
-        return (ImportReport(applied: false, version: upstream.applied?.number, datasets: [], view: nil, warnings: warnings), nil)
+        return (ImportReport(applied: false, version: upstream.applied?.number, datasets: [], warnings: warnings), nil)
     }
 }
 

@@ -28,7 +28,7 @@ struct FileImporter: Sendable {
     /// Makes the dataset equal to a container that an application has made. Only rows that differ are changed.
     func run<Container: DatasetContainer>(_ container: Container, of schema: DatasetSchema) throws -> ImportReport {
         try database.withoutRollbacks {
-            try apply(from: "the container", view: nil, byteCount: { 0 }) { transaction in
+            try apply(from: "the container", byteCount: { 0 }) { transaction in
                 _ = try transaction.tables.check(of: schema)
                 let changes = try ContainerChanges(container, of: schema, in: transaction)
                 var rest = changes.text
@@ -63,13 +63,17 @@ struct FileImporter: Sendable {
             return count
         }
         if adds || isKept(path) { return try add(container, from: path, byteCount: { size }) }
-        // Name the view after the file, not after its folders.
-        let view = role == .reader ? "file \(URL(fileURLWithPath: path).lastPathComponent)" : nil
-        return try apply(from: path, view: view, byteCount: { size }) { transaction in
+        guard role != .reader else {
+            let (file, here) = (path.shellWord, database.path.shellWord)
+            throw SyncError(
+                .refused, step: .apply, at: database.path, "this device is a reader, whose rows are those of a version; nothing was changed",
+                hint: "to add the file's rows as edits: snapsync import --add --file \(file) --db \(here); to look at them: zcat -f \(file)")
+        }
+        return try apply(from: path, byteCount: { size }) { transaction in
             (
                 container, 0,
                 { schema in
-                    if role == .peer { try SyncGuards.refuseViewOverChanges(transaction, [schema], publishes: true, at: database.path) }
+                    if role == .peer { try SyncGuards.refuseReplacingChanges(transaction, of: schema, at: database.path) }
                     return try transaction.rows.replaceAll(of: schema)
                 }
             )
@@ -86,10 +90,6 @@ struct FileImporter: Sendable {
     private func add(_ container: ContainerReader, from path: String, byteCount: () -> Int) throws -> ImportReport {
         try database.write { transaction in
             try transaction.changeLog.consolidate(of: schemas)
-            if let view = try transaction.state.view() {
-                throw SyncError(
-                    .refused, step: .apply, at: database.path, "the database shows \(view); nothing was changed", hint: "run snapsync import first")
-            }
             var rows: AddedRows?, unknown: Set<String> = [], keeper: ForeignKeyEnforcer?
             try transaction.tracking.changing(schemas, then: { try SyncError.at(.apply) { try keeper?.enforce() } }) {
                 let block = EntityBlock()
@@ -115,7 +115,7 @@ struct FileImporter: Sendable {
                     ImportedDataset(
                         name: schema.name, recordCount: rows?.count ?? 0, syncTimestamp: syncTimestamp.description, size: byteCount(), blocks: nil,
                         blocksFetched: nil, changeFiles: nil)
-                ], view: nil, warnings: leftOut(unknown, of: schema.name) + (rows?.sentences ?? []) + transaction.triggerNotices)
+                ], warnings: leftOut(unknown, of: schema.name) + (rows?.sentences ?? []) + transaction.triggerNotices)
         }
     }
 
@@ -125,17 +125,14 @@ struct FileImporter: Sendable {
     /// Changes the dataset's rows in one transaction.
     ///
     /// - Parameter place: the place that errors name.
-    private func apply(from place: String, view: String?, byteCount: () -> Int, _ open: (LocalTransaction) throws -> Opened) throws -> ImportReport {
+    private func apply(from place: String, byteCount: () -> Int, _ open: (LocalTransaction) throws -> Opened) throws -> ImportReport {
         // At a writer the file's rows are local changes, tracked and published like any others.
         let (dataset, notices) = try database.write { transaction in
             var keeper: ForeignKeyEnforcer?
             func enforce() throws { try SyncError.at(.apply) { try keeper?.enforce() } }
             let opened = try open(transaction)
-            func replace() throws -> DatasetState { try apply(opened, from: place, view: view, &keeper, in: transaction) }
-            let dataset =
-                try role == .reader
-                ? transaction.tracking.importing(schemas, then: enforce, replace) : transaction.tracking.changing(schemas, then: enforce, replace)
-            return (dataset, transaction.triggerNotices)
+            func replace() throws -> DatasetState { try apply(opened, from: place, &keeper, in: transaction) }
+            return (try transaction.tracking.changing(schemas, then: enforce, replace), transaction.triggerNotices)
         }
         return ImportReport(
             applied: true, version: nil,
@@ -144,7 +141,6 @@ struct FileImporter: Sendable {
                     name: dataset.name, recordCount: dataset.recordCount, syncTimestamp: dataset.syncTimestamp.description, size: byteCount(), blocks: nil,
                     blocksFetched: nil, changeFiles: nil)
             ],
-            view: view,
             warnings: leftOut(dataset.unknownFields, of: dataset.name) + notices)
     }
 
@@ -152,7 +148,7 @@ struct FileImporter: Sendable {
         fields.isEmpty ? [] : ["\(dataset): the fields \(fields.sorted().joined(separator: ", ")) are not known and were left out"]
     }
 
-    private func apply(_ opened: Opened, from path: String, view: String?, _ keeper: inout ForeignKeyEnforcer?, in transaction: LocalTransaction) throws
+    private func apply(_ opened: Opened, from path: String, _ keeper: inout ForeignKeyEnforcer?, in transaction: LocalTransaction) throws
         -> DatasetState
     {
         let container = opened.reader
@@ -182,12 +178,12 @@ struct FileImporter: Sendable {
             let count = opened.unchangedCount + (applier?.count ?? 0)
             try transaction.rows.checkCount(of: schema, is: count)
             let state = DatasetState(name: schema.name, syncTimestamp: syncTimestamp, recordCount: count, unknownFields: unknown.sorted())
-            if role != nil { try note(state, view: view, path, in: transaction) }
+            if role != nil { try note(state, path, in: transaction) }
             return state
         }
     }
 
-    private func note(_ state: DatasetState, view: String?, _ path: String, in transaction: LocalTransaction) throws {
+    private func note(_ state: DatasetState, _ path: String, in transaction: LocalTransaction) throws {
         let last = try transaction.datasetStates.all().first { $0.name == state.name }
         if let last, last.syncTimestamp > state.syncTimestamp, !acceptsOlder {
             throw SyncError(
@@ -196,11 +192,6 @@ struct FileImporter: Sendable {
                 hint: "to take it all the same: --accept-older")
         }
         try transaction.datasetStates.set(state)
-        if role == .reader {
-            try SyncGuards.refuseViewOverChanges(transaction, schemas, at: database.path)
-            try transaction.state.view.set(view)
-            for schema in schemas where schema.name == state.name { try transaction.tracking.setIncomplete(of: schema) }
-        }
     }
 
     private func at<T>(_ step: SyncStep, _ path: String, _ body: () throws -> T) throws -> T {

@@ -6,7 +6,6 @@ import StrictText
 /// What an attempt to import starts from: the state of the database, the zone's new commits and what they decide.
 struct ImportBase: Sendable {
     let applied: AppliedVersion?
-    let view: String?
     /// The datasets whose rows may differ from the applied version without a tracked change.
     var untracked: Set<String>
     /// Whether the number of rows may show that changes are untracked.
@@ -25,13 +24,13 @@ struct ImportBase: Sendable {
     init(_ device: SyncContext, _ upstream: UpstreamChanges?) throws {
         self.upstream = upstream
         let datasets = device.settings.datasets
-        (applied, view, untracked, deletedParents, hasMissingColumns) = try device.database.read(at: .read) { transaction in
+        (applied, untracked, deletedParents, hasMissingColumns) = try device.database.read(at: .read) { transaction in
             // A column that was added after the version was applied has no values in the rows yet.
             let untracked = try datasets.filter {
                 try !transaction.changeLog.isComplete(of: $0) || !transaction.state.unseenColumns(of: $0).isEmpty
             }
             return (
-                try transaction.state.applied(), try transaction.state.view(), Set(untracked.map(\.name)),
+                try transaction.state.applied(), Set(untracked.map(\.name)),
                 try transaction.references.deletedParents(among: datasets), try datasets.contains { try !transaction.state.missingColumns(of: $0).isEmpty }
             )
         }

@@ -13,7 +13,6 @@ final class ImportMerge {
     private let transaction: LocalTransaction
     private let first: FirstImport
     private let ledger: ImportLedger
-    private let isView: Bool
     /// The names of the datasets that the version does not have.
     private let absent: Set<ExactText>
     /// The names of the datasets that had left the zone and are in it again.
@@ -26,22 +25,20 @@ final class ImportMerge {
     ///
     /// - Parameters:
     ///   - absent: the datasets that the version has no more.
-    ///   - changes: the zone's commits since the applied version; nil for a view.
+    ///   - changes: the zone's commits since the applied version; nil before the first.
     /// - Throws: ``SyncError`` with `.refused` if nobody has decided what happens to existing rows.
     init(
-        device: SyncContext, transaction: LocalTransaction, schemas: [DatasetSchema], absent: [DatasetSchema], changes: ZoneChanges?, isView: Bool,
-        ledger: ImportLedger
+        device: SyncContext, transaction: LocalTransaction, schemas: [DatasetSchema], absent: [DatasetSchema], changes: ZoneChanges?, ledger: ImportLedger
     ) throws {
         self.device = device
         self.transaction = transaction
         self.ledger = ledger
-        self.isView = isView
         let out = try transaction.state.takenOut(), deleted = Set((changes?.commits ?? []).flatMap(\.deleted).map(\.exact))
         self.absent = out.union(absent.map(\.name.exact)).subtracting(schemas.map(\.name.exact))
         returned = Set(schemas.filter { out.contains($0.name.exact) || deleted.contains($0.recordName.exact) }.map(\.name.exact))
         try transaction.changeLog.consolidate(of: device.settings.datasets)
         try transaction.changeLog.forgetPassing(of: device.settings.datasets)
-        first = try FirstImport(transaction, schemas, settings: device.settings, isView: isView, now: ledger.now, at: device.database.path)
+        first = try FirstImport(transaction, schemas, settings: device.settings, now: ledger.now, at: device.database.path)
     }
 
     /// Takes the edits off the tables. Call it before the first deletion.
@@ -68,7 +65,7 @@ final class ImportMerge {
 
     /// Puts the edits on the version's rows. Call it after the last insertion.
     ///
-    /// - Parameter changes: the zone's commits since the applied version; nil for a view.
+    /// - Parameter changes: the zone's commits since the applied version; nil if the import does not follow them.
     /// - Throws: ``SyncError`` with `.needsWholeVersion` if an edit must give way whose row the import has not read.
     func finish(_ incoming: [IncomingDataset], _ changes: ZoneChanges?, isFirst: Bool) throws {
         // A snapshot asset replaces the tombstones. Change assets do not drop any, so do that here.
@@ -77,8 +74,7 @@ final class ImportMerge {
         }
         if let own { try put(own, on: incoming, changes, isFirst: isFirst) }
         for columns in carried {
-            // An old version that is only shown makes no edits.
-            if !isView { try columns.track(publishes: device.settings.role.publishes) }
+            try columns.track(publishes: device.settings.role.publishes)
             try columns.end()
         }
         for one in incoming where first.isSingle(one.schema) { try single(one.schema).keepOne() }

@@ -4,12 +4,10 @@ public import ObjectCloud
 public struct ImportReport: Sendable, Encodable {
     /// Whether a version was applied; false if it was applied already.
     public internal(set) var applied: Bool
-    /// The zone's version that the database now shows; nil for a file.
+    /// The zone's version that the database now has; nil for a file.
     public internal(set) var version: Int?
     /// The datasets that were replaced.
     public internal(set) var datasets: [ImportedDataset]
-    /// A description of what the database shows instead of the newest version; nil if it follows the cloud.
-    public internal(set) var view: String?
     /// Warnings, one sentence each.
     public package(set) var warnings: [String]
     /// The number of edits that lost to others and were written to the conflict journal (``SyncEngine/conflicts(all:)``).

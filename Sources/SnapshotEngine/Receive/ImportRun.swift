@@ -47,7 +47,7 @@ package struct ImportRun: Sendable {
         case changedMeanwhile
     }
 
-    /// Imports the newest version if it is newer than the applied one, and ends a view.
+    /// Imports the newest version if it is newer than the applied one.
     ///
     /// - Parameter known: the zone's new commits, if the caller has read them already.
     package func importNewest(_ known: UpstreamChanges? = nil) async throws -> ImportReport {
@@ -72,18 +72,18 @@ package struct ImportRun: Sendable {
         try await device.correctFutureInstants()
         if !discardsChanges { warnings += try await TrackingRebuild(device: device).run(upstream) }
         var local = try ImportBase(device, upstream)
-        local.countsRows = countsRows && !discardsChanges && local.view == nil
+        local.countsRows = countsRows && !discardsChanges
         if upstream.isExpired || discardsChanges || comparesAll { local.untracked = Set(device.settings.datasets.map(\.name)) }
         guard let newest = upstream.changes.token else {
             throw SyncError(
                 .nothingThere, step: .fetch, at: "zone \(device.zone)", "nothing has been published yet", hint: "run snapsync export on the writer first")
         }
-        if newest == local.applied?.token, local.view == nil, local.untracked.isEmpty {
+        if newest == local.applied?.token, local.untracked.isEmpty {
             try SyncError.at(.apply) {
                 warnings += try device.showHeldRows()
                 try device.recordIdleSuccess(.import)
             }
-            return .nothingNew(ImportReport(applied: false, version: newest.number, datasets: [], view: nil, warnings: warnings))
+            return .nothingNew(ImportReport(applied: false, version: newest.number, datasets: [], warnings: warnings))
         }
         let identity = try await DeviceIdentity.check(device, applied: local.applied, commits: upstream.changes.commits)
         // A further attempt must use the device's current name.
@@ -100,42 +100,16 @@ package struct ImportRun: Sendable {
         return outcome
     }
 
-    /// Shows version `number` instead of the newest. ``importNewest()`` ends this view.
-    func importVersion(_ number: Int) async throws -> ImportReport {
-        guard device.settings.role == .reader else {
-            throw SyncError(
-                .refused, step: .apply, at: device.database.path,
-                "this device is a \(device.settings.role.rawValue); an old version would be published as its next one",
-                hint: "import it at a reader, or look at it: snapsync cat"
-            ).asSlip
-        }
-        let warnings = try device.keepTracking()
-        // What was edited while no triggers existed must be tracked before the view takes its place.
-        if let doubt = try await TrackingRebuild(device: device).run(device.database.read(at: .read) { try $0.state.applied() }).first {
-            throw SyncError(
-                .refused, step: .apply, at: device.database.path, "\(doubt); nothing was changed", hint: "run snapsync import first, then this command again")
-        }
-        let local = try ImportBase(device, nil)
-        let state: ZoneState
-        do {
-            state = try await VersionFinder(cloud: device.cloud, zone: device.zone, token: local.applied?.token).state(of: number)
-        } catch let error as SyncError where error.code == .nothingThere {
-            throw error.asSlip
-        }
-        return try await report(apply(state, local, token: nil, view: "version \(number)", warnings: warnings))
-    }
-
     /// Imports the zone's newest version even if it is older than the applied one or belongs to another history. All rows are compared with it.
     package func importPutBack(_ state: ZoneState) async throws -> ImportReport {
+        guard let newest = state.token else {
+            throw SyncError(
+                .nothingThere, step: .fetch, at: "zone \(device.zone)", "it has no version any more", hint: "bring the directory back from a copy")
+        }
         let warnings = try device.keepTracking()
         var local = try ImportBase(device, nil)
         local.untracked = Set(device.settings.datasets.map(\.name))
-        return try await report(apply(state, local, token: state.token, view: nil, warnings: warnings))
-    }
-
-    /// Returns the report of an import that need not compare changes made meanwhile.
-    private func report(_ outcome: Outcome) throws -> ImportReport {
-        switch outcome {
+        switch try await apply(state, local, token: newest, warnings: warnings) {
         case .applied(let report), .nothingNew(let report): return report
         case .changedMeanwhile: throw device.anotherRun(.apply)
         }
@@ -148,7 +122,7 @@ package struct ImportRun: Sendable {
         let known = try device.database.read(at: .read) { transaction in
             try device.settings.datasets.reduce(into: [String: DatasetRecord]()) { $0[$1.name] = try transaction.knownFields(of: $1) }
         }
-        if local.applied != nil, local.view == nil, local.untracked.isEmpty, !local.hasMissingColumns, upstream.follows,
+        if local.applied != nil, local.untracked.isEmpty, !local.hasMissingColumns, upstream.follows,
             let chain = CommitChain(upstream.changes.commits, datasets: device.settings.datasets, known: known),
             local.deletedParents.allSatisfy({ chain.isWhole($0) })
         {
@@ -158,7 +132,7 @@ package struct ImportRun: Sendable {
                     guard let step = chain.steps[schema.name] else { continue }
                     incoming.append(try await open(step, of: schema, after: known[schema.name]))
                 }
-                return try replace(incoming, local, token: newest, view: nil, warnings: warnings)
+                return try replace(incoming, local, token: newest, warnings: warnings)
             } catch let error as SyncError where error.code == .needsWholeVersion {
                 needsWhole = true
             } catch let error as SyncError where chain.hasChanges && (error.code == .dataRefused || error.code == .tryAgainLater) {
@@ -171,9 +145,9 @@ package struct ImportRun: Sendable {
         let state = try await device.records(at: newest.number, notBefore: upstream.appliedHere)
         let isDoubtful = needsWhole || warnings.count > noted.count
         do {
-            return try await apply(state, local, token: newest, view: nil, isDoubtful: isDoubtful, warnings: warnings)
+            return try await apply(state, local, token: newest, isDoubtful: isDoubtful, warnings: warnings)
         } catch let error as SyncError where error.code == .needsWholeVersion && !isDoubtful {
-            return try await apply(state, local, token: newest, view: nil, isDoubtful: true, warnings: warnings)
+            return try await apply(state, local, token: newest, isDoubtful: true, warnings: warnings)
         }
     }
 
@@ -199,7 +173,7 @@ package struct ImportRun: Sendable {
     ///
     /// - Parameter isDoubtful: whether the rows may differ from the applied version plus the tracked changes.
     private func apply(
-        _ state: ZoneState, _ local: ImportBase, token: ChangeToken?, view: String?, isDoubtful: Bool = false, warnings noted: [String]
+        _ state: ZoneState, _ local: ImportBase, token: ChangeToken, isDoubtful: Bool = false, warnings noted: [String]
     ) async throws -> Outcome {
         var incoming: [IncomingDataset] = []
         var warnings = noted, local = local
@@ -210,24 +184,20 @@ package struct ImportRun: Sendable {
                 continue
             }
             try refuseOtherType(record, schema)
-            // The database already has what the token's version has, unless it shows a view.
             let isHere =
-                view == nil && local.view == nil && !isDoubtful && !local.untracked.union(local.deletedParents).contains(schema.name)
+                !isDoubtful && !local.untracked.union(local.deletedParents).contains(schema.name)
                 && local.applied.map { (Int(record.changeTag ?? "") ?? .max) <= $0.number } == true
             if isHere { continue }
             incoming.append(try await IncomingDataset(whole: record, of: schema, in: device.cloud, zone: device.zone))
         }
         warnings += state.records.filter { !$0.isOfVersions }.map(\.name).filter { name in !device.settings.datasets.contains { $0.recordName == name } }
             .map { "the record \($0) is of no dataset that this device knows" }
-        return try replace(incoming, local, token: token, shown: state.token?.number, view: view, warnings: warnings)
+        return try replace(incoming, local, token: token, warnings: warnings)
     }
 
-    private func replace(
-        _ incoming: [IncomingDataset], _ local: ImportBase, token: ChangeToken?, shown: Int? = nil, view: String?, warnings noted: [String]
-    ) throws -> Outcome {
+    private func replace(_ incoming: [IncomingDataset], _ local: ImportBase, token: ChangeToken, warnings noted: [String]) throws -> Outcome {
         let replacement = VersionReplacement(
-            device: device, progress: progress, discardsChanges: discardsChanges, willReplace: willReplace, incoming: incoming, local: local, token: token,
-            view: view)
+            device: device, progress: progress, discardsChanges: discardsChanges, willReplace: willReplace, incoming: incoming, local: local, token: token)
         guard let replaced = try SyncError.at(.apply, replacement.run) else { return .changedMeanwhile }
         var warnings = noted + replaced.notices
         for dataset in replaced.datasets where !dataset.unknownFields.isEmpty {
@@ -237,7 +207,7 @@ package struct ImportRun: Sendable {
         }
         return .applied(
             ImportReport(
-                applied: true, version: shown ?? token?.number, datasets: replaced.datasets.map(\.report), view: view, warnings: warnings,
+                applied: true, version: token.number, datasets: replaced.datasets.map(\.report), warnings: warnings,
                 conflicts: replaced.conflicts.count, conflictReasons: replaced.conflicts.reasons))
     }
 }

@@ -26,9 +26,7 @@ struct TrackingRebuild: Sendable {
     func run(_ version: AppliedVersion?, isOfEarlierZone: Bool = false) async throws -> [String] {
         guard let applied = version else { return [] }
         let untracked: [DatasetSchema] = try device.database.read(at: .read) { transaction in
-            // The rows of an old version that is shown are no changes.
-            guard try transaction.state.view() == nil else { return [] }
-            return try device.settings.datasets.filter {
+            try device.settings.datasets.filter {
                 try device.settings.role.publishes ? !transaction.changeLog.isComplete(of: $0) : transaction.changeLog.mayHaveUntrackedEdits(of: $0)
             }
         }

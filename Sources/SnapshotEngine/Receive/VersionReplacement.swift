@@ -17,10 +17,8 @@ struct VersionReplacement {
     /// The datasets that differ.
     let incoming: [IncomingDataset]
     let local: ImportBase
-    /// The version to store as the applied one; nil for a view.
-    let token: ChangeToken?
-    /// What the database shows instead of the newest version; nil for the newest.
-    let view: String?
+    /// The version to store as the applied one.
+    let token: ChangeToken
 
     /// The datasets that were replaced, and the sentences for the report.
     struct Replaced: Sendable {
@@ -61,9 +59,7 @@ struct VersionReplacement {
         let schemas = incoming.map(\.schema)
         return try device.database.write { transaction in
             // The transaction must start from the state that was read before it.
-            guard try transaction.state.applied() == local.applied, try transaction.state.view() == local.view else {
-                throw device.anotherRun(.apply)
-            }
+            guard try transaction.state.applied() == local.applied else { throw device.anotherRun(.apply) }
             for schema in schemas {
                 try SyncGuards.refuseUnfillableColumns(transaction.tables.check(of: schema), schema, at: device.database.path)
             }
@@ -71,7 +67,7 @@ struct VersionReplacement {
             let prepared = try transaction.lettingOthersRead { try prepare(changes, ledger, in: transaction) }
             guard let prepared else { return nil }
             transaction.ignoresChecks = ignoringChecks
-            transaction.takesNewest = view == nil
+            transaction.takesNewest = true
             let keeper = try ForeignKeyEnforcer(transaction, datasets: device.settings.datasets, takesVersion: true)
             let replaced = try transaction.tracking.importing(device.settings.datasets, then: keeper.enforce) {
                 try prepared.merging.begin(incoming)
@@ -82,16 +78,14 @@ struct VersionReplacement {
                 try prepared.merging.finish(incoming, changes, isFirst: local.applied == nil)
                 return replaced
             }
-            if view != nil { for schema in schemas { try transaction.tracking.setIncomplete(of: schema) } }
-            if let token { try recordApplied(AppliedVersion(token), in: transaction) }
-            try transaction.state.view.set(view)
+            try recordApplied(AppliedVersion(token), in: transaction)
             for (one, done) in zip(incoming, replaced) {
                 try transaction.datasetStates.set(
                     DatasetState(
                         name: one.schema.name, syncTimestamp: one.fields.syncTimestamp, recordCount: one.fields.recordCount, unknownFields: done.unknownFields))
             }
             try device.recordSuccess(.import, in: transaction)
-            if token != nil { try device.nextNonce(in: transaction) }
+            try device.nextNonce(in: transaction)
             try ledger.finish()
             return Replaced(
                 datasets: replaced, notices: try transaction.triggerNotices + (ignoringChecks ? brokenChecks(schemas, in: transaction) : []))
@@ -131,9 +125,8 @@ struct VersionReplacement {
             try transaction.decidedEdits.forgetUnpublished()
             acting.settings.replacesOwnRows = true
         }
-        if view != nil { try SyncGuards.refuseViewOverChanges(transaction, schemas, at: device.database.path) }
         let merging = try ImportMerge(
-            device: acting, transaction: transaction, schemas: schemas, absent: local.absent, changes: changes, isView: view != nil, ledger: ledger)
+            device: acting, transaction: transaction, schemas: schemas, absent: local.absent, changes: changes, ledger: ledger)
         // An import that reads all rows of a version would replace what was written while the triggers were off. Where readers may not edit, it does.
         let publishes = device.settings.role.publishes
         let untracked = try incoming.filter { one in
@@ -156,9 +149,7 @@ struct VersionReplacement {
 
     private func recordApplied(_ version: AppliedVersion, in transaction: LocalTransaction) throws {
         let fields = Dictionary(uniqueKeysWithValues: incoming.map { ($0.schema.name, $0.fields) })
-        // After a view, the stored records of a dataset belong to another version than its rows.
-        try transaction.keepFields(
-            fields, of: device.settings.datasets, before: local.view == nil ? local.applied : nil, now: version)
+        try transaction.keepFields(fields, of: device.settings.datasets, before: local.applied, now: version)
         try transaction.state.setApplied(version)
         let names = incoming.map(\.schema.name.exact)
         try transaction.state.leftDatasets.set(transaction.state.leftDatasets().subtracting(names))

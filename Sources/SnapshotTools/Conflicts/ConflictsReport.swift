@@ -199,10 +199,6 @@ extension SyncEngine {
                         .refused, step: .apply, at: "\(database.path), conflict \(id)", "it was taken already",
                         hint: "look at the row; snapsync conflicts lists what is open")
                 }
-                if let view = try transaction.state.view() {
-                    throw SyncError(
-                        .refused, step: .apply, at: database.path, "it shows \(view), and an edit of that would be lost", hint: "run snapsync import first")
-                }
                 let taker = ConflictTaker(transaction: transaction, settings: settings, now: now(), path: database.path)
                 let key = try transaction.tracking.keepingOwnColumns(of: settings.datasets) { try taker.take(entry, to: place) }
                 _ = try transaction.conflictJournal.set(id, to: .taken)

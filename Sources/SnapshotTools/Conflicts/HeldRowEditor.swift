@@ -28,10 +28,6 @@ extension SyncEngine {
         try lockedHere {
             try database.write(at: .apply) { transaction in
                 let settings = try transaction.settings.read()
-                if let view = try transaction.state.view() {
-                    throw SyncError(
-                        .refused, step: .apply, at: database.path, "it shows \(view), and an edit of that would be lost", hint: "run snapsync import first")
-                }
                 try transaction.changeLog.consolidate(of: settings.datasets)
                 let editor = HeldRowEditor(transaction: transaction, settings: settings, now: now(), path: database.path)
                 return try transaction.tracking.keepingOwnColumns(of: settings.datasets) { try editor.edit(key, in: dataset, setting: columns) }

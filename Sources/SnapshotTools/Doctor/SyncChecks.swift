@@ -28,9 +28,6 @@ enum SyncChecks {
     }
 
     private static func version(_ status: StatusReport, at place: String) -> DoctorReport.Finding {
-        if let view = status.view {
-            return .notice("version", "the database shows \(view)", means: "sync leaves it as it is", do: "run: snapsync import \(place)")
-        }
         guard let version = status.version else {
             guard let newest = status.newestVersion, newest > 0 else {
                 return .notice("version", "no version is here yet", means: "the database was set up and never synced", do: "run: snapsync sync \(place)")
@@ -63,7 +60,7 @@ enum SyncChecks {
     private static func changes(_ status: StatusReport, at place: String) -> [DoctorReport.Finding] {
         status.datasets.compactMap { dataset in
             // Before the first version there is nothing to compare with.
-            guard status.version != nil, status.view == nil else { return nil }
+            guard status.version != nil else { return nil }
             guard dataset.isTracked else {
                 return .notice(
                     "changes", "\(dataset.name): not every change since the last version is noted", means: "the next sync compares all rows",

@@ -96,8 +96,6 @@ public struct StatusReport: Sendable, Encodable {
     public let newestVersion: Int?
     /// How many versions with data this database lacks; nil if the cloud was not read.
     public let behind: Int?
-    /// What the database shows instead of the newest version, as a sentence; nil if it follows the cloud.
-    public let view: String?
     /// When a run last completed the work of the role; nil before the first time.
     public let lastSuccess: Instant?
     /// How long ago that was, in seconds; nil before the first time.
@@ -250,7 +248,6 @@ extension StatusReport {
         version = applied
         newestVersion = zone?.newest?.number
         behind = zone.map { $0.versions.count(after: applied ?? 0) }
-        view = try state.view()
         lastSuccess = try transaction.lastSuccess(of: settings.role)
         lastSuccessAge = lastSuccess?.age(at: now)
         unsentSince = settings.role == .reader ? try state.unsentSince() : nil

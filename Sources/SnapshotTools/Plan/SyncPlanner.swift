@@ -22,7 +22,7 @@ struct SyncPlanner: Sendable {
     func run() async throws -> SyncPlan {
         let settings = device.settings
         try MissingTables.verify(settings.datasets, of: settings, in: device.database)
-        let (applied, view) = try device.database.read(at: .read) { (try $0.state.applied(), try $0.state.view()) }
+        let applied = try device.database.read(at: .read) { try $0.state.applied() }
         let head = try await newestState(applied)
         var incoming: [Incoming] = []
         for schema in settings.datasets {
@@ -30,12 +30,11 @@ struct SyncPlanner: Sendable {
             var isHere = false
             if let record = head.record(schema.recordName) {
                 version = try await DatasetVersion(record, as: schema, in: device.cloud, zone: device.zone).loaded()
-                isHere = view == nil && applied.map { (Int(record.changeTag ?? "") ?? .max) <= $0.number } == true
+                isHere = applied.map { (Int(record.changeTag ?? "") ?? .max) <= $0.number } == true
             }
             incoming.append(Incoming(schema: schema, version: version, isHere: isHere))
         }
         var refusals = refusals
-        if let view, !settings.role.publishes { refusals.append("the database shows \(view); sync leaves it, snapsync import ends it") }
         if settings.role.publishes, let newest = head.token, newest != applied?.token, try await !device.isOneOfMany() {
             refusals.append("version \(newest.number) is not here yet, and the zone's one publisher publishes only on top of it; run snapsync import first")
         }
@@ -94,7 +93,7 @@ struct SyncPlanner: Sendable {
             try ask { try SyncGuards.refuseUnfillableColumns(shape, schema, at: device.database.path) }
         }
         var first: FirstImport?
-        try ask { first = try FirstImport(transaction, schemas, settings: device.settings, isView: false, now: device.now(), at: device.database.path) }
+        try ask { first = try FirstImport(transaction, schemas, settings: device.settings, now: device.now(), at: device.database.path) }
         return (found, first)
     }
 }

@@ -40,7 +40,6 @@ struct CloudReplacer: Sendable {
             let fields = Dictionary(uniqueKeysWithValues: found.map { ($0.schema.name, $0.version.fields) })
             try transaction.keepFields(fields, of: device.settings.datasets, before: nil, now: AppliedVersion(token))
             try transaction.state.setApplied(AppliedVersion(token))
-            try transaction.state.view.set(nil)
             if report.hasChanged {
                 try transaction.state.undoPoint.set(UndoPoint(act: act, at: device.now(), copy: nil, version: token.number))
                 if let pin { try transaction.state.pendingPins.set(transaction.state.pendingPins().filter { $0.version != pin.version } + [pin]) }

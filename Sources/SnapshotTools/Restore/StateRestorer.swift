@@ -105,7 +105,9 @@ extension SyncEngine {
             let device = try device()
             try await device.checkPublisher(
                 .apply, else: "what it restores could not be published",
-                hint: "restore on a device that publishes; to look at an old version here: snapsync import --version N")
+                hint:
+                    "restore on a device that publishes; to look at an old version here: snapsync cat DATASET --version N --db \(device.database.path.shellWord)"
+            )
             try device.refuseUnknownFields()
             let finder = VersionFinder(cloud: device.cloud, zone: device.zone, token: nil)
             let number =

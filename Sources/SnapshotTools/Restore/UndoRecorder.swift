@@ -41,7 +41,7 @@ struct UndoRecorder: Sendable {
                 let changes = try transaction.changeLog.summary(of: schema)
                 return try changes.isComplete && changes.count == 0 && transaction.waiting.rows(of: schema).isEmpty
             }
-            return (try transaction.state.applied(), try transaction.changeLog.lastSequence(), try isVersion && transaction.state.view() == nil)
+            return (try transaction.state.applied(), try transaction.changeLog.lastSequence(), isVersion)
         }
         let now = device.now()
         if isVersion, let applied {

@@ -2,18 +2,18 @@ import ArgumentParser
 import SnapshotSync
 import StrictText
 
-/// `snapsync import`: imports a version or a container file.
+/// `snapsync import`: imports the newest version or a container file.
 struct ImportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
-        abstract: "Import the newest version, an older one, or a container file.",
+        abstract: "Import the newest version or a container file.",
         discussion: """
             Import the newest version in one transaction. Other programs see the old rows or the new ones, never a mixture. On a peer an \
             import merges (docs/merging.md). import never publishes.
 
-            On a reader, --version and --file show a view, which status reports. sync keeps it, and a plain import ends it. On a writer or \
-            peer, --version is refused, and a file becomes the next version. With --add, the rows of a file are edits of this device, on \
-            every role: only rows that the table lacks or has in an earlier form. A file from FILE.snapsync-kept is always added.
+            On a writer or peer, a file becomes the next version. A reader refuses it without --add. With --add, the rows of a file are edits \
+            of this device, on every role: only rows that the table lacks or has in an earlier form. A file from FILE.snapsync-kept is always \
+            added. To look at an older version, use cat or diff. restore goes back to one.
 
             If the zone was restored to an older state, or another folder is mounted, import refuses. If you restored it on purpose, run \
             import --accept-rollback N on each device, where N is the zone's newest version. Without such a restore, it refuses. \
@@ -21,7 +21,6 @@ struct ImportCommand: AsyncParsableCommand {
 
             EXAMPLES
               snapsync import --db watch.db
-              snapsync import --db watch.db --version 12
               snapsync import --db watch.db --allow-shrink notifications
               snapsync import --db watch.db --accept-rollback 12
               snapsync import --db any.db --file notifications.json.gz
@@ -29,8 +28,6 @@ struct ImportCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var options: EngineArguments
-    @Option(name: .long, help: ArgumentHelp("Show this version instead of the newest.", valueName: "n"))
-    var version: Int?
     @Option(
         name: .long,
         help: ArgumentHelp(
@@ -56,12 +53,11 @@ struct ImportCommand: AsyncParsableCommand {
     @OptionGroup var shrinking: ShrinkOptions
 
     func validate() throws {
-        guard version == nil || file == nil else { throw ValidationError("Choose one of --version and --file.") }
-        guard acceptRollback == nil || (version == nil && file == nil && shrinking.allowShrink.isEmpty) else {
-            throw ValidationError("--accept-rollback cannot be combined with --version, --file or --allow-shrink.")
+        guard acceptRollback == nil || (file == nil && shrinking.allowShrink.isEmpty) else {
+            throw ValidationError("--accept-rollback cannot be combined with --file or --allow-shrink.")
         }
-        guard [version, acceptRollback].allSatisfy({ $0.map { $0 >= 1 } ?? true }) else { throw ValidationError("Version numbers start at 1.") }
-        guard shrinking.allowShrink.isEmpty || (version == nil && file == nil) else {
+        guard acceptRollback.map({ $0 >= 1 }) ?? true else { throw ValidationError("Version numbers start at 1.") }
+        guard shrinking.allowShrink.isEmpty || file == nil else {
             throw ValidationError("--allow-shrink requires an import of the newest version.")
         }
         guard file != nil || (datasets == nil && !acceptOlder && !add) else { throw ValidationError("--datasets, --accept-older and --add require --file.") }
@@ -74,8 +70,6 @@ struct ImportCommand: AsyncParsableCommand {
             let report =
                 if let file {
                     try await engine.importFile(file, datasets: datasets, acceptsOlder: acceptOlder, adds: add, progress: progress)
-                } else if let version {
-                    try await engine.importVersion(version, progress: progress)
                 } else {
                     try await engine.importNewest(allowing: shrinking.approval, progress: progress)
                 }
@@ -96,12 +90,9 @@ struct ImportCommand: AsyncParsableCommand {
 extension ImportReport {
     /// What was replaced.
     var lines: [String] {
-        guard applied else {
-            if let view { return ["showing \(view); sync leaves it, snapsync import ends it"] }
-            return ["version \(version ?? 0) is here already; nothing was changed"] + notes
-        }
+        guard applied else { return ["version \(version ?? 0) is here already; nothing was changed"] + notes }
         let source = version.map { "version \($0)" } ?? "the file"
-        return ["imported \(source)" + (view == nil ? "" : " as a view; snapsync import goes back to the newest")]
+        return ["imported \(source)"]
             + datasets.map { one in
                 let files = one.changeFiles ?? 0
                 let changes = files == 0 ? "" : " (\(Format.count(files, "change asset")))"

@@ -131,7 +131,6 @@ extension StatusReport {
             say("  \(here); the cloud was not looked at")
         }
         for line in gate.lines { say("  \(line)", gate.isOpen ? nil : .attention) }
-        if let view { say("  showing \(view); snapsync import goes back to the newest", .attention) }
         let age = lastSuccessAge.map { ", \(AgeText.words(seconds: $0)) ago" } ?? ""
         say("  last success: \(lastSuccess?.description ?? "never")\(age); journal mode \(journalMode)")
         if let since = unsentSince { say("  imports go on, but messages of this device could not be sent since \(since)", .bad) }

@@ -256,28 +256,6 @@ import Testing
         #expect(error.reason.contains("tags"))
     }
 
-    @Test func aViewShowsAnOldVersionUntilTheNextImport() async throws {
-        let scene = try await scene(8000)
-        try await scene.export()
-        let old = try scene.writer.run("SELECT * FROM things ORDER BY id")
-        try scene.writer.run("DELETE FROM things WHERE count % 2 = 0")
-        try await scene.export()
-        _ = try await scene.importNewest()
-        let reader = try scene.engine("reader.db")
-        #expect(try await reader.importVersion(1).view == "version 1")
-        #expect(try scene.reader.run("SELECT * FROM things ORDER BY id") == old)
-        // sync leaves the view as it is; the token was never lowered.
-        #expect(try await reader.sync().imported?.applied == false)
-        #expect(try await reader.status().version == 2)
-        #expect(try await reader.status().view == "version 1")
-        #expect(try scene.reader.run("SELECT * FROM things ORDER BY id") == old)
-        #expect(try await reader.importNewest().applied)
-        #expect(try scene.differences() == "")
-        #expect(try await reader.status().view == nil)
-        let error = try await #require(throws: SyncError.self) { try await scene.engine("writer.db").importVersion(1) }
-        #expect(error.code == .refused)
-    }
-
     @Test(arguments: ["block", "cut", "grown", "swapped", "gone", "index", "index gone", "head", "tail"]) func aDamagedAssetChangesNothing(damage: String)
         async throws
     {
