@@ -190,7 +190,7 @@ import Testing
         try scene.succeed("sync --db a.db")
         let said = try scene.succeed("sync --db b.db")
         #expect(said.contains("own: 1 row refers to a row of customers that is held, and stays as it is; snapsync conflicts --db"), "\(said)")
-        for name in ["a", "b", "b"] { #expect(try !scene.succeed("sync --db \(name).db").contains("own:")) }
+        for name in ["a", "b", "b"] { #expect(try !scene.succeed("sync --db \(name).db").contains("own: 1 row")) }
         #expect(try scene.succeed("conflicts --db b.db").contains("customers b1: mail"))
         try scene.database("a.db").run("UPDATE customers SET mail = 'new@x'")
         for name in ["a", "b"] { try scene.succeed("sync --db \(name).db") }

@@ -78,7 +78,7 @@ struct StateRestorer: Sendable {
                     }
                     for (restorer, rows) in held { try restorer.restore(rows) }
                     // Only now are those parents held that the state holds.
-                    try transaction.tracking.changing(device.settings.datasets, then: keeper.enforce) {}
+                    if keeper.isNeeded { try transaction.tracking.changing(device.settings.datasets, then: keeper.enforce) {} }
                     report.warnings += transaction.triggerNotices
                     try before.record(transaction)
                     return report
