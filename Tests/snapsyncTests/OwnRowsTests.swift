@@ -115,6 +115,55 @@ import Testing
         #expect(text.contains("settings: 2 entities deleted: only one may be left"))
     }
 
+    /// Two peers with a row each in a table of which one row may stay.
+    private func settings(_ tables: String, _ rows: (a: String, b: String), children: String = "") throws -> Scene {
+        let scene = try Scene()
+        try scene.scratch.write(
+            """
+            {"formatVersion": 1, "datasets": [{"name": "s", "key": "id", "timestamp": "at", "merge": "single", "columns": [
+              {"name": "id"}, {"name": "name"}, {"name": "at"}]}\(children)]}
+            """, to: "d.json")
+        for (name, rows) in [("a", rows.a), ("b", rows.b)] {
+            try scene.database("\(name).db").run(
+                "CREATE TABLE s(id TEXT PRIMARY KEY NOT NULL, name TEXT UNIQUE, at TEXT); \(tables); INSERT INTO s VALUES\(rows)")
+            try scene.succeed("init --db \(name).db --cloud cloud --role peer --device \(name) --datasets d.json")
+        }
+        return scene
+    }
+
+    @Test(arguments: [true, false]) func theOneRowThatMayStayHasAUniqueValueOfTheOther(isLater: Bool) throws {
+        let scene = try settings("SELECT 1", ("('sa', 'main', '2026-02-01T00:00:00Z')", "('sb', 'main', '2026-0\(isLater ? 3 : 1)-01T00:00:00Z')"))
+        for name in ["a", "b", "a"] { try scene.succeed("sync --db \(name).db") }
+        let left = isLater ? "sb" : "sa"
+        for name in ["a", "b"] {
+            #expect(try scene.value("SELECT group_concat(id) FROM s", in: "\(name).db") == left)
+            #expect(try !scene.succeed("conflicts --db \(name).db").contains(isLater ? "sa" : "sb"))
+            try scene.succeed("verify --local --db \(name).db")
+        }
+        // What gave way does not come back.
+        try scene.database("a.db").run("UPDATE s SET name = 'other', at = '2026-04-01T00:00:00Z'")
+        for name in ["a", "b"] { try scene.succeed("sync --db \(name).db") }
+        #expect(try scene.value("SELECT id || name FROM s", in: "b.db") == left + "other")
+    }
+
+    @Test(arguments: [true, false]) func aRowThatIsReferredToStaysBesideTheOneThatMay(isLater: Bool) throws {
+        let scene = try settings(
+            "CREATE TABLE c(id TEXT PRIMARY KEY NOT NULL, s TEXT NOT NULL REFERENCES s)",
+            (
+                "('sa', 'a', '2026-02-01T00:00:00Z'); INSERT INTO c VALUES('ca', 'sa')",
+                "('sb', 'b', '2026-0\(isLater ? 3 : 1)-01T00:00:00Z'); INSERT INTO c VALUES('cb', 'sb')"
+            ),
+            children: #", {"name": "c", "key": "id", "columns": [{"name": "id"}, {"name": "s"}]}"#)
+        try scene.succeed("sync --db a.db")
+        let said = try scene.succeed("sync --db b.db")
+        #expect(said.contains("s: 1 entity kept beside the one that may be left: rows refer to it"), "\(said)")
+        try scene.succeed("sync --db a.db")
+        for name in ["a", "b"] {
+            #expect(try scene.database("\(name).db").run("SELECT id, s FROM c ORDER BY id; SELECT id FROM s ORDER BY id") == "ca|sa\ncb|sb\nsa\nsb\n")
+            try scene.succeed("verify --local --db \(name).db")
+        }
+    }
+
     @Test func halfOfADatasetGoesOnlyWithAnApprovalThatReadersNeedNotRepeat() throws {
         let scene = try Scene.phoneAndWatch(notifications: 40)
         try scene.database("phone.db").run("DELETE FROM notifications WHERE rowid > 5")

@@ -45,7 +45,7 @@ package final class OwnEdits: EditSource {
     package private(set) var decided: [RowPlace: Edit] = [:]
     /// These edits one by one, in the order of their numbers.
     private var answered: [RowPlace: [Edit]] = [:]
-    /// Edits that the import adds: parents that rows of this device need.
+    /// Edits that the import adds: parents that rows of this device need, and what ``add(_:at:)`` was given.
     private var added: [(place: RowPlace, edit: Edit)] = []
     private var returned: [(place: RowPlace, edit: Edit?)] = []
     /// For each dataset the keys that the import writes; nil for all. The other edits stay on rows that the import does not write.
@@ -160,6 +160,9 @@ package final class OwnEdits: EditSource {
             }
         }
     }
+
+    /// Adds an edit that the import itself makes, in place of this device's edit of the row.
+    package func add(_ edit: Edit, at place: RowPlace) { added.append((place, edit)) }
 
     /// Records that the import writes the rows of a dataset: those with some keys, or (nil) all.
     ///
@@ -363,9 +366,8 @@ extension OwnEdits {
             let schema = datasets[place.dataset]
             guard let edit else { return try transaction.changeLog.forget(of: place.key, in: schema) }
             // Another row can be inserted under the key of a held one, and a held one can be deleted.
-            let merge = outcome.merges[place], found = merge?.found
-            try transaction.changeLog.store(
-                edit, of: place.key, in: schema, isInVersion: (edit.isDeletion ? found?.row : found?.shown) != nil, restoring: merge?.restored)
+            let merge = outcome.merges[place], isInVersion = merge.map { (edit.isDeletion ? $0.found?.row : $0.found?.shown) != nil } ?? !edit.inserts
+            try transaction.changeLog.store(edit, of: place.key, in: schema, isInVersion: isInVersion, restoring: merge?.restored)
         }
         try forEach { place, edit in
             // A row that waited is tracked again once it is in its table.

@@ -192,9 +192,14 @@ package struct FirstImport {
 }
 
 /// The policy `single`: one entity of both sides stays. The later one wins; among equally late ones the one with more filled fields, then the one
-/// with the greater hash. The others are deleted, and the deletions are tracked, so that every device deletes them.
+/// with the greater hash.
+///
+/// Which one is decided before this device's edits are put on the version, so that the others give way by the rules of every merge. Edits delete those of
+/// the version, on every device. Those of this device are no edits any more. A row to which rows refer stays.
 package struct SinglePolicy {
     let schema: DatasetSchema
+    /// The dataset's position in the settings.
+    let index: Int
     let transaction: LocalTransaction
     let ledger: ImportLedger
 
@@ -213,30 +218,56 @@ package struct SinglePolicy {
     }
 
     /// Writes the database's own rows to a file before a version is applied. Call it before anything is changed.
-    func keepCopy(besides version: Int) throws {
-        let rows = try ownRows()
+    ///
+    /// - Parameter datasets: all datasets of the database.
+    /// - Returns: the rows to which rows of the datasets refer.
+    func keepCopy(besides version: Int, among datasets: [DatasetSchema]) throws -> Set<EntityKey> {
+        let keys = try rows().keys.sorted()
         // With one own row and none in the version, nothing can be lost.
-        guard !rows.isEmpty, rows.count + version > 1 else { return }
-        for key in rows.keys.sorted() { try ledger.copy(key, of: schema, in: transaction) }
+        guard !keys.isEmpty, keys.count + version > 1 else { return [] }
+        for key in keys { try ledger.copy(key, of: schema, in: transaction) }
+        return Set(try keys.filter { try transaction.references.tableReferring(at: $0, of: schema, among: datasets) != nil })
     }
 
-    /// Deletes all rows but one. Call it after the version is applied.
-    func keepOne() throws {
-        let rows = try ownRows()
-        guard rows.count > 1 else { return }
-        let ranked = try rows.map { key, state in
-            Candidate(key: key, instant: try transaction.changeLog.instant(of: key, in: schema) ?? .distantPast, state: state)
+    /// Makes all rows but one give way. Call it when the table has the version's rows.
+    ///
+    /// - Parameters:
+    ///   - own: this device's edits.
+    ///   - needed: the own rows to which rows refer.
+    /// - Returns: the rows that are to give way.
+    func choose(from own: OwnEdits, over state: TableVersion, keeping needed: Set<EntityKey>) throws -> [RowPlace] {
+        var candidates: [EntityKey: Candidate] = [:]
+        let instants = transaction.tombstonesAndInstants
+        for (key, row) in try rows() {
+            let at = try instants.appliedInstant(of: key, in: schema) ?? transaction.rows.ownInstant(of: key, in: schema) ?? .distantPast
+            candidates[key] = Candidate(key: key, instant: at, state: row)
         }
-        .sorted { $0.wins(over: $1) }
-        for loser in ranked.dropFirst() {
-            _ = try transaction.rows.deleteEntity(loser.key, of: schema)
-            let later = loser.instant == .distantPast ? ledger.now : max(ledger.now, loser.instant.advanced(byMicroseconds: 1))
-            try transaction.changeLog.track(of: loser.key, in: schema, at: later)
-            ledger.note(loser.key, schema, "deleted: only one may be left")
+        let edited = EntityStates(schema: schema)
+        var times: [EntityKey: Instant] = [:]
+        try own.forEach { place, edit in
+            guard place.dataset == index, !edit.isHeld, let values = edit.values else { return }
+            try values.lending { try edited.take($0) }
+            times[place.key] = edit.at
         }
+        for (key, row) in edited.states {
+            guard let at = times[key], candidates[key].map({ at > $0.instant }) ?? true else { continue }
+            // The version has deleted the row later.
+            if let gone = try instants.tombstone(of: key, in: schema), gone >= at { continue }
+            candidates[key] = Candidate(key: key, instant: at, state: row)
+        }
+        let losers = candidates.values.sorted { $0.wins(over: $1) }.dropFirst().map { RowPlace(index, $0.key) }
+        for place in losers {
+            if let row = try state.entry(place)?.shown {
+                let later = max(ledger.now, row.at.advanced(byMicroseconds: 1))
+                own.add(Edit(base: .row(row.instants), change: .deleted(later), born: row.born), at: place)
+            } else if !needed.contains(place.key) {
+                try transaction.changeLog.forget(of: place.key, in: schema)
+            }
+        }
+        return losers
     }
 
-    private func ownRows() throws -> [EntityKey: EntityState] {
+    private func rows() throws -> [EntityKey: EntityState] {
         let states = EntityStates(schema: schema)
         try transaction.rows.giveRows(of: schema, to: states)
         return states.states

@@ -18,6 +18,8 @@ final class ImportMerge {
     /// The names of the datasets that had left the zone and are in it again.
     private let returned: Set<ExactText>
     private var own: OwnEdits?
+    /// For each dataset of which one row may stay, the own rows to which rows refer.
+    private var needed: [Int: Set<EntityKey>] = [:]
     /// Restored values of columns that the version does not have.
     var carried: [CarriedColumns] = []
 
@@ -43,13 +45,14 @@ final class ImportMerge {
 
     /// Takes the edits off the tables. Call it before the first deletion.
     func begin(_ incoming: [IncomingDataset]) throws {
-        for one in incoming where first.isSingle(one.schema) {
-            try single(one.schema).keepCopy(besides: one.fields.recordCount)
-        }
         let datasets = device.settings.datasets
+        for one in incoming {
+            guard let policy = single(one.schema) else { continue }
+            needed[policy.index] = try policy.keepCopy(besides: one.fields.recordCount, among: datasets)
+        }
         let answered = try transaction.decidedEdits.ofVersion()[device.settings.device.exact] ?? 0
         own = try OwnEdits(
-            transaction, datasets, .json, first: Set(datasets.indices.filter { first.names.contains(datasets[$0].name) }),
+            transaction, datasets, .json, first: Set(datasets.indices.filter { first.names.contains(datasets[$0].name) }), isNeeded: !needed.isEmpty,
             // An edit of a dataset that is gone stays an edit of this device's table.
             decided: transaction.sentEdits.all(upTo: answered).filter { $0.dataset.map { !absent.contains($0.exact) } ?? true })
         own?.rejoined = Set(datasets.indices.filter { returned.contains(datasets[$0].name.exact) })
@@ -77,7 +80,6 @@ final class ImportMerge {
             try columns.track(publishes: device.settings.role.publishes)
             try columns.end()
         }
-        for one in incoming where first.isSingle(one.schema) { try single(one.schema).keepOne() }
         for one in incoming { try transaction.detachedChanges.forget(of: one.schema) }
     }
 
@@ -94,6 +96,7 @@ final class ImportMerge {
             return TombstoneHorizon.latest(of: schema, in: changes.commits, wasPruned: !isFirst && !changes.base.isEmpty) ?? .distantPast
         }
         let state = TableVersion(transaction, datasets, .json, own: own)
+        let losers = try incoming.compactMap { single($0.schema) }.flatMap { try $0.choose(from: own, over: state, keeping: needed[$0.index] ?? []) }
         try own.restoreParents(over: state, horizons: horizons)
         try recordRefused(own, state, horizons)
         let outcome = try Rebase(
@@ -109,6 +112,11 @@ final class ImportMerge {
         for place in outcome.held where !released.contains(place) { ledger.note(place.key, datasets[place.dataset], ImportLedger.isHeld) }
         for place in outcome.released { ledger.note(place.key, datasets[place.dataset], ImportLedger.isShown) }
         for one in outcome.restored { ledger.note(one.place.key, datasets[one.place.dataset], "restored, because rows that were changed here refer to them") }
+        let held = Set(outcome.held)
+        for place in losers where !held.contains(place) {
+            let stays = try transaction.rows.hasRow(place.key, of: datasets[place.dataset])
+            ledger.note(place.key, datasets[place.dataset], stays ? "kept beside the one that may be left: rows refer to it" : "deleted: only one may be left")
+        }
         try own.end()
     }
 
@@ -151,7 +159,11 @@ final class ImportMerge {
         }
     }
 
-    private func single(_ schema: DatasetSchema) -> SinglePolicy { SinglePolicy(schema: schema, transaction: transaction, ledger: ledger) }
+    /// The policy of a dataset of which only one row may stay; nil for another one.
+    private func single(_ schema: DatasetSchema) -> SinglePolicy? {
+        guard first.isSingle(schema), let index = device.settings.datasets.firstIndex(where: { $0.name == schema.name }) else { return nil }
+        return SinglePolicy(schema: schema, index: index, transaction: transaction, ledger: ledger)
+    }
 }
 
 extension EntityCodec {
