@@ -86,4 +86,27 @@ import Testing
         #expect(rows.count == 1 && rows[0]["table"] as? String == "c" && rows[0]["key"] as? String == "2" && rows[0]["parentTable"] as? String == "p")
         #expect(rows[0]["parentKey"] as? String == "'nowhere'")
     }
+
+    // MARK: - Rows that no merge has checked
+
+    private static let tables = "CREATE TABLE p(id TEXT PRIMARY KEY NOT NULL); CREATE TABLE c(id INTEGER PRIMARY KEY, p TEXT REFERENCES p, v TEXT);"
+
+    @Test(arguments: ["writer", "peer"]) func aFileThatBreaksAReferenceIsRefused(role: String) throws {
+        let scene = try Scene()
+        try scene.database("a.db").run(Self.tables + "INSERT INTO p VALUES('p1'); INSERT INTO c VALUES(1, 'p1', NULL), (2, 'lost', NULL)")
+        try scene.succeed("init --db a.db --cloud cloud --role \(role) --device a --tables all")
+        try scene.succeed("sync --db a.db")
+        try scene.scratch.write(#"{"syncTimestamp":"2099-01-01T00:00:00Z","c":[{"id":7,"p":"gone"},{"id":8,"p":"p1"}]}"#, to: "c.json")
+        try scene.scratch.write(#"{"syncTimestamp":"2099-01-01T00:00:00Z","p":[{"id":"gone"}]}"#, to: "p.json")
+        let saying = ["table c", "1 row would point at rows of p that are not there", "first"]
+        try scene.refuse("import --file c.json --add --db a.db", exit: 65, saying: saying, watching: ["a.db"])
+        // With its parent, the row fits. What an application left dangling is in nobody's way.
+        try scene.succeed("import --file p.json --add --db a.db")
+        try scene.succeed("import --file c.json --add --db a.db")
+        #expect(try scene.value("SELECT group_concat(id || p) FROM c", in: "a.db") == "1p1,2lost,7gone,8p1")
+        try scene.succeed("sync --db a.db")
+        // A file that has fewer parents than the table.
+        try scene.refuse(
+            "import --file p.json --db a.db", exit: 65, saying: ["table c", "2 rows would point at rows of p that are not there"], watching: ["a.db"])
+    }
 }

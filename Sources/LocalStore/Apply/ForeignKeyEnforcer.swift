@@ -9,12 +9,13 @@ import StrictText
 /// clears their references with SET NULL or SET DEFAULT, and fails the import with RESTRICT or NO ACTION. If the parent is still there and only
 /// the column has changed to which the reference leads, the actions of ON UPDATE apply. A parent that is held is not gone: it returns by itself, so
 /// the reference stays, and a notice says so. References that dangled before the import stay as they are, too. Keys between two datasets are not
-/// enforced here: their rows are as the version has them.
+/// enforced in an import of a version: their rows are as the version has them. A file and an earlier version that break them are refused.
 package struct ForeignKeyEnforcer {
     private let transaction: LocalTransaction
     private let keys: [ForeignKey]
     private let datasets: Set<ExactText>
     private let takesVersion: Bool
+    private let hint: String?
     /// The datasets to which a reference leads by other columns than the key, by the number of the foreign key.
     private let movable: [Int: DatasetSchema]
     /// The condition that the parent is held to which row `c` of the child's table refers, by the number of a foreign key from a table that is not synced.
@@ -22,10 +23,13 @@ package struct ForeignKeyEnforcer {
 
     /// Records which references dangle now. Call it before the first deletion, in the import's transaction.
     ///
-    /// - Parameter takesVersion: whether the rows of the datasets come from a version. Such rows are taken although they refer to rows of a table
-    ///   that is not synced and that this database does not have: a notice says so, for no other version would be without them.
-    package init(_ transaction: LocalTransaction, datasets schemas: [DatasetSchema], takesVersion: Bool = false) throws {
+    /// - Parameters:
+    ///   - takesVersion: whether the rows of the datasets come from a version. Such rows are taken although they refer to rows of a table that is not
+    ///     synced and that this database does not have: a notice says so, for no other version would be without them.
+    ///   - hint: what to do if rows of a dataset would refer to missing rows of a dataset; nil if that is not checked. The check reads all rows.
+    package init(_ transaction: LocalTransaction, datasets schemas: [DatasetSchema], takesVersion: Bool = false, between hint: String? = nil) throws {
         self.transaction = transaction
+        self.hint = hint
         self.takesVersion = takesVersion
         let datasets = Set(schemas.map { $0.table.folded })
         self.datasets = datasets
@@ -42,7 +46,8 @@ package struct ForeignKeyEnforcer {
         }
         keys = all.filter { key in
             let parent = key.parent.folded, child = key.child.folded
-            return !(datasets.contains(parent) && datasets.contains(child)) && (losing.contains(parent) || datasets.contains(child))
+            if datasets.contains(parent), datasets.contains(child) { return hint != nil }
+            return losing.contains(parent) || datasets.contains(child)
         }
         var movable: [Int: DatasetSchema] = [:], held: [Int: String] = [:]
         for key in keys where !datasets.contains(key.child.folded) {
@@ -158,7 +163,8 @@ package struct ForeignKeyEnforcer {
             throw LocalStoreError(
                 .foreignKeyViolated, at: "\(transaction.path), table \(key.child)",
                 "\(Format.count(count, "row")) would point at rows of \(key.parent) that are not there (\(action))",
-                hint: "nothing was changed; remove or change those rows, or declare the key ON DELETE CASCADE or SET NULL")
+                hint: datasets.contains(key.child.folded) && datasets.contains(key.parent.folded)
+                    ? hint : "nothing was changed; remove or change those rows, or declare the key ON DELETE CASCADE or SET NULL")
         }
     }
 }

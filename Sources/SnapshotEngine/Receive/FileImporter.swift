@@ -97,7 +97,7 @@ struct FileImporter: Sendable {
                     try SyncError.at(.apply) {
                         if rows == nil, let schema = container.schema {
                             try SyncGuards.refuseUnfillableColumns(transaction.tables.check(of: schema), schema, at: database.path)
-                            keeper = try ForeignKeyEnforcer(transaction, datasets: schemas)
+                            keeper = try ForeignKeyEnforcer(transaction, datasets: schemas, between: role == nil ? nil : Self.missingParents)
                             rows = try AddedRows(schema, of: container.syncTimestamp ?? .distantPast, transaction)
                         }
                         if let rows { try block.give(to: rows) }
@@ -118,6 +118,9 @@ struct FileImporter: Sendable {
                 ], warnings: leftOut(unknown, of: schema.name) + (rows?.sentences ?? []) + transaction.triggerNotices)
         }
     }
+
+    private static let missingParents =
+        "import a file with the missing rows first, or insert them; or take the rows that refer to them out of the file or the table"
 
     /// A container's reader, the number of rows that stay without being in it, and a closure that deletes the other rows and returns an applier.
     private typealias Opened = (reader: ContainerReader, unchangedCount: Int, begin: (DatasetSchema) throws -> EntityApplier)
@@ -156,7 +159,7 @@ struct FileImporter: Sendable {
         var unknown: Set<String> = []
         func begin(_ schema: DatasetSchema) throws -> EntityApplier {
             try SyncGuards.refuseUnfillableColumns(transaction.tables.check(of: schema), schema, at: database.path)
-            keeper = try ForeignKeyEnforcer(transaction, datasets: schemas)
+            keeper = try ForeignKeyEnforcer(transaction, datasets: schemas, between: role == nil ? nil : Self.missingParents)
             return try opened.begin(schema)
         }
         let block = EntityBlock()

@@ -47,6 +47,8 @@ struct StateRestorer: Sendable {
         let version: Int?
         let state: ZoneState
         let cloud: CloudDatabase
+        /// Whether this database was in the state before. Then it is taken as it was, broken references included.
+        let wasHere: Bool
     }
 
     /// Restores `source`. `act` names the operation, for the message of a later `undo`.
@@ -54,7 +56,7 @@ struct StateRestorer: Sendable {
         let warnings = try device.keepTracking()
         let (found, lacking) = try await DatasetRestorer.all(of: source.state, in: source.cloud, on: device)
         let before = try await UndoRecorder(device: device).keep(act: act)
-        let notes = warnings + lacking.map { "\(source.name) has no dataset \($0); its table stays as it is" }
+        let notes = warnings + lacking.map { "\(source.name) has no dataset \($0); its table stays as it is" } + leftOut(source)
         return try SyncError.at(.apply) {
             try device.database.withoutRollbacks {
                 try device.database.write { transaction in
@@ -72,7 +74,7 @@ struct StateRestorer: Sendable {
                         },
                         keptCopy: before.point.copy, versionBefore: before.point.version, warnings: notes)
                     guard report.hasChanged else { return report }
-                    let keeper = try ForeignKeyEnforcer(transaction, datasets: device.settings.datasets)
+                    let keeper = try ForeignKeyEnforcer(transaction, datasets: device.settings.datasets, between: source.wasHere ? nil : hint(source))
                     try transaction.tracking.changing(device.settings.datasets) {
                         for (restorer, differences) in zip(found, differences) { try restorer.apply(differences, in: transaction, progress) }
                     }
@@ -85,6 +87,26 @@ struct StateRestorer: Sendable {
                 }
             }
         }
+    }
+}
+
+extension StateRestorer {
+    /// A sentence for each dataset of the state that this database does not sync.
+    private func leftOut(_ source: Source) -> [String] {
+        let described = (try? source.state.descriptions(in: device.zone)) ?? []
+        return source.state.records.filter { record in
+            DatasetRecord(record) != nil && !device.settings.datasets.contains { $0.recordName.exact == record.name.exact }
+        }.map { record in
+            let name = described.first { $0.schema.recordName.exact == record.name.exact }?.schema.name ?? record.name
+            let look = source.version.map { " (snapsync cat \(record.name.shellWord) --version \($0) --db \(device.database.path.shellWord) prints them)" }
+            return "\(source.name) has the dataset \(name), which this database does not sync; its rows were left out\(look ?? "")"
+        }
+    }
+
+    /// What to do if the state has rows that break a foreign key of the tables.
+    private func hint(_ source: Source) -> String {
+        let look = source.version.map { "; what would change: snapsync diff \($0) local --db \(device.database.path.shellWord)" }
+        return "to take the rows all the same, drop the foreign key first, and correct the rows before you declare it again\(look ?? "")"
     }
 }
 
@@ -116,7 +138,8 @@ extension SyncEngine {
                 case .before(let instant): try await finder.newest(before: instant)
                 }
             // Find the version before the import, so that nothing is changed if it does not exist.
-            let source = StateRestorer.Source(name: "version \(number)", version: number, state: try await finder.state(of: number), cloud: device.cloud)
+            let source = StateRestorer.Source(
+                name: "version \(number)", version: number, state: try await finder.state(of: number), cloud: device.cloud, wasHere: false)
             _ = try await ImportRun(device: device, progress: progress).importNewest()
             return try await StateRestorer(device: device, progress: progress).run(source, act: "restore of version \(number)")
         }
@@ -135,10 +158,10 @@ extension SyncEngine {
             let source: StateRestorer.Source
             if let copy = point.copy {
                 let (cloud, state) = try await LocalBackups(device: device).state(of: copy)
-                source = StateRestorer.Source(name: name, version: nil, state: state, cloud: cloud)
+                source = StateRestorer.Source(name: name, version: nil, state: state, cloud: cloud, wasHere: true)
             } else {
                 let state = try await VersionFinder(cloud: device.cloud, zone: device.zone, token: nil).state(of: point.version)
-                source = StateRestorer.Source(name: name, version: point.version, state: state, cloud: device.cloud)
+                source = StateRestorer.Source(name: name, version: point.version, state: state, cloud: device.cloud, wasHere: true)
             }
             // A reader does not publish its rows, so it needs no import before it restores them.
             if device.settings.role.publishes { _ = try await ImportRun(device: device, progress: progress).importNewest() }

@@ -48,7 +48,10 @@ struct RestoreCommand: AsyncParsableCommand {
 extension RestoreReport {
     /// What was restored, and where the previous data is.
     var lines: [String] {
-        guard hasChanged else { return ["the data are those of \(restored) already; nothing was changed"] + notes }
+        guard hasChanged else {
+            // A warning may say that not all of the state could be restored.
+            return ["nothing was changed: \(warnings.isEmpty ? "the data are" : "what can be restored here is") as in \(restored)"] + notes
+        }
         let kept = keptCopy.map { "copy \($0) beside the database" } ?? versionBefore.map { "version \($0)" } ?? "nothing"
         return ["the data are now those of \(restored); the next sync sends them on"]
             + datasets.map { one in
