@@ -169,12 +169,6 @@ import Testing
         #expect(block.unknownFieldNames.count == EntityBlock.unknownFieldLimit)
     }
 
-    @Test func aBlockThatShouldHaveBeenCutIsRefused() throws {
-        let text = String(repeating: "x", count: FormatLimits.fullBlockBytes)
-        let error = try #require(throws: FormatError.self) { try parse("\n{\"k\":\"a\",\"t\":\"\(text)\"},\n{\"k\":\"b\"}".utf8, count: 2) }
-        #expect(error.place == "d, block 0, entity 1")
-    }
-
     /// Random damage to good blocks: refused, or read as something; never a crash, and never what the sanitiser would see.
     @Test(arguments: 1...8)
     func damagedBlocksAreRefusedOrReadButNeverCrash(seed: Int) throws {

@@ -132,7 +132,6 @@ import Testing
         let error = Mutex<CloudError?>(nil), reads = Mutex(0)
 
         func willCall(_ call: CloudCall, in zone: ZoneID?) async throws {
-            guard case .records = call else { return }
             reads.withLock { $0 += 1 }
             if let error = error.withLock(\.self) { throw error }
         }

@@ -22,7 +22,7 @@ package struct SQLiteShell {
     /// dot, and texts with paths relative to its directory.
     @discardableResult
     package func run(_ sql: String) throws -> String {
-        let isForProgram = isProgram || sql.utf8.first == UInt8(ascii: ".") || ["ATTACH", "VACUUM INTO", "EXPLAIN"].contains { sql.contains($0) }
+        let isForProgram = isProgram || ["\n.", "ATTACH", "VACUUM INTO", "EXPLAIN"].contains { "\n\(sql)".contains($0) }
         guard isForProgram else { return try String(decoding: runHere(sql), as: UTF8.self) }
         return try ToolFailure.check(
             ProgramRun("sqlite3", ["-batch", "-bail", "-cmd", ".timeout 60000", database], in: directory, input: Data(sql.utf8)), "sqlite3"

@@ -53,8 +53,8 @@ import Testing
             let words = try page.words()
             for text in texts { #expect(words.contains(text), "\(text): \(words)") }
         }
-        try open("--cloud cloud", as: "hostile", saying: ["<b>t</b>"])
-        try open("--db shop.db", as: "hostile-database", saying: ["<b>t</b>"])
+        try open("--cloud cloud", as: "hostile", saying: [Self.evil[1]])
+        try open("--db shop.db", as: "hostile-database", saying: [Self.evil[1]])
         // A commit or a report whose device has such a name is refused whole; the page says so.
         let report = scene.scratch.path(try scene.newest("devices/shop"))
         try CloudForgery.renameReport(report, to: "<img src=x onerror=hacked8=1>")

