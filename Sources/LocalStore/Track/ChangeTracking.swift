@@ -349,7 +349,7 @@ struct OwnColumns {
     /// Writes the values back into the rows that exist again, and drops the trigger.
     func restore() throws {
         let key = schema.keySQL
-        let values = columns.map { column in
+        let values: String = columns.map { column -> String in
             let entry = "\(entries) AND k.key = \(key.value(of: "t")) AND k.name = \(column.sqlText)", name = column.sqlIdentifier
             // A column may be younger than the entry.
             return "\(name) = CASE WHEN EXISTS (SELECT 1 FROM \(entry)) THEN (SELECT k.value FROM \(entry)) ELSE t.\(name) END"
