@@ -56,9 +56,13 @@ struct Scene {
             made[name] = first
             return first
         }
-        // The time of a lock file is the last run's.
-        for entry in try FileManager.default.contentsOfDirectory(atPath: first.scratch.path) where !entry.hasSuffix("-lock") {
+        for entry in try FileManager.default.contentsOfDirectory(atPath: first.scratch.path) {
             try scene.scratch.copy(first.scratch.path(entry), to: entry)
+            if entry.hasSuffix("-lock") {
+                // Its time is the last run's.
+                let time = try FileManager.default.attributesOfItem(atPath: first.scratch.path(entry))[.modificationDate] as? Date
+                try FileManager.default.setAttributes([.modificationDate: time ?? Date(timeIntervalSince1970: 0)], ofItemAtPath: scene.scratch.path(entry))
+            }
             guard entry.hasSuffix(".db") else { continue }
             try scene.database(entry).run("UPDATE snapsync_settings SET value = '\(scene.scratch.path("cloud"))' WHERE key = 'cloud'")
         }
