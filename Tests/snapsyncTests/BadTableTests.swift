@@ -105,7 +105,10 @@ import Testing
         ("{}", ["formatVersion", "missing"]),
         (#"{"formatVersion": 2, "datasets": []}"#, ["formatVersion 2, this program knows 1"]),
         (#"{"formatVersion": 1, "datasets": []}"#, ["describes no dataset"]),
-        (#"{"formatVersion": 1, "datasets": [{"name": "rooms", "key": "id", "colums": []}]}"#, ["datasets[0].colums", "the key is not known"]),
+        (
+            #"{"formatVersion": 1, "datasets": [{"name": "rooms", "key": "id", "columns": [{"name": "id"}], "colums": []}]}"#,
+            ["datasets[0].colums", "the key is not known"]
+        ),
         (#"{"formatVersion": 1, "datasets": [{"name": "rooms", "key": "id", "columns": [{"name": "id", "type": "uuid"}]}]}"#, ["datasets[0].columns[0].type"]),
         (
             #"{"formatVersion": 1, "datasets": [{"name": "rooms", "key": "no", "columns": [{"name": "id", "type": "text"}]}]}"#,

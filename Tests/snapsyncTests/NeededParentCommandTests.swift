@@ -91,7 +91,7 @@ import Testing
 
     private static let tables = "CREATE TABLE p(id TEXT PRIMARY KEY NOT NULL); CREATE TABLE c(id INTEGER PRIMARY KEY, p TEXT REFERENCES p, v TEXT);"
 
-    @Test(arguments: ["writer", "peer"]) func aFileThatBreaksAReferenceIsRefused(role: String) throws {
+    @Test(arguments: ["writer", "peer --shared-keys"]) func aFileThatBreaksAReferenceIsRefused(role: String) throws {
         let scene = try Scene()
         try scene.database("a.db").run(Self.tables + "INSERT INTO p VALUES('p1'); INSERT INTO c VALUES(1, 'p1', NULL), (2, 'lost', NULL)")
         try scene.succeed("init --db a.db --cloud cloud --role \(role) --device a --tables all")

@@ -18,10 +18,10 @@ import Testing
         try FileManager.default.moveItem(atPath: scene.scratch.path("cloud"), toPath: scene.scratch.path("away"))
         #expect(try scene.run("sync --quiet --db watch.db").status == 69)
         try FileManager.default.moveItem(atPath: scene.scratch.path("away"), toPath: scene.scratch.path("cloud"))
-        let error = try #require(try scene.json("status --db watch.db")["lastError"] as? [String: Any])
+        let status = try scene.json("status --db watch.db"), error = try #require(status["lastError"] as? [String: Any])
         #expect(error["code"] as? String == "cloudUnavailable" && error["step"] as? String == "open")
         #expect((error["reason"] as? String)?.contains("the directory cannot be opened") == true)
-        let at = try #require(error["at"] as? String)
+        let at = try #require(status["lastErrorAt"] as? String)
         #expect(
             try scene.succeed("status --db watch.db").contains(
                 "\n  last error, at \(at): open failed: \(scene.scratch.path("cloud")): the directory cannot be opened"))

@@ -115,7 +115,11 @@ struct LocalBackups: Sendable {
 
     private func write(_ schema: DatasetSchema, _ session: ReadSession, number: Int, into cloud: DirectoryCloud) async throws -> DatasetRecord {
         let shape = try session.withReader(0, at: .read) { try $0.transaction.tables.check(of: schema) }
-        let now = device.now()
+        // No instant may be later than the version's: this clock may be behind those of other devices.
+        let now = try session.withReader(0, at: .read) { reader in
+            let known = try reader.transaction.datasetStates.all().map(\.syncTimestamp) + [reader.transaction.changeLog.latestInstant() ?? .distantPast]
+            return known.reduce(device.now()) { max($0, $1) }
+        }
         let exporter = DatasetExporter(schema: schema, shape: shape, session: session, previous: nil, syncTimestamp: now, progress: nil)
         let writer = try await cloud.storing(schema.recordName, number: number, kind: .snapshot, in: device.zone)
         do {
