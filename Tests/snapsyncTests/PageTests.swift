@@ -58,7 +58,7 @@ import Testing
 
         let replaced = try Scene()
         try replaced.versionsOfOneNumber()
-        let other = try replaced.page("--db laptop.db").words()
+        let other = try replaced.page("--db laptop.db", exit: 65).words()
         #expect(other.contains("the commit there is not the one that this device has read"), "\(other)")
     }
 
