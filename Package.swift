@@ -234,7 +234,7 @@ let package = Package(
             name: "SnapshotObservationTests",
             dependencies: [
                 "SnapshotObservation", "SnapshotSync", "SnapshotEngine", "SnapshotTools", "SnapshotWatch", "ProjectSharing", "SnapshotModel", "CloudStore",
-                "DirectoryCloud", "StrictText", "TestSupport",
+                "CloudContract", "DirectoryCloud", "StrictText", "TestSupport",
             ],
             swiftSettings: house),
         .testTarget(

@@ -1,6 +1,6 @@
 public import CloudStore
 public import RecordZones
-public import SnapshotEngine
+import SnapshotEngine
 public import SnapshotModel
 import SnapshotVersions
 public import StrictText

@@ -1,4 +1,4 @@
-public import CloudStore
+import CloudStore
 public import RecordZones
 public import SnapshotModel
 public import StrictText

@@ -1,4 +1,4 @@
-public import CloudStore
+import CloudStore
 public import Foundation
 import LocalStore
 public import SnapshotEngine

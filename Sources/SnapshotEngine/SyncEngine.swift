@@ -2,12 +2,12 @@ public import CloudStore
 import DirectoryCloud
 public import GRDB
 package import LocalStore
-public import Logging
+package import Logging
 package import ObjectCloud
 import SnapshotFormat
 public import SnapshotModel
 import SnapshotVersions
-public import StrictText
+package import StrictText
 import Synchronization
 
 /// Syncs one SQLite database with a cloud directory or another backend, according to the settings in the database.

@@ -2,7 +2,7 @@ public import CloudStore
 package import LocalStore
 package import SnapshotFormat
 public import SnapshotModel
-package import StrictText
+import StrictText
 
 /// The one error type of the engine: which step failed, where, why, and what to do next.
 public struct SyncError: Error, Sendable, CustomStringConvertible {

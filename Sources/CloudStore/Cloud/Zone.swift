@@ -1,4 +1,4 @@
-public import StrictText
+import StrictText
 
 /// One zone of a cloud in an ``ObjectStore``: its commits, its checkpoints, and its files. Each is one object.
 ///

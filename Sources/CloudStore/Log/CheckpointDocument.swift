@@ -1,4 +1,4 @@
-package import StrictText
+import StrictText
 
 /// A checkpoint's JSON: all live records as of one commit. The commits alone determine its bytes, so every device computes the same file.
 package struct CheckpointDocument: Codable {

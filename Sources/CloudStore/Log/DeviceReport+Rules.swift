@@ -1,4 +1,4 @@
-package import StrictText
+import StrictText
 
 extension DeviceReport {
     package static let sealName = "report"

@@ -1,5 +1,5 @@
 import Foundation
-package import StrictText
+import StrictText
 import Synchronization
 
 /// `cloud.json`: marks a directory or a bucket's prefix as a cloud, and holds the cloud's identity.

@@ -1,4 +1,4 @@
-package import StrictText
+import StrictText
 import Synchronization
 
 /// What one device has verified about a signed zone. The database stores it between runs.

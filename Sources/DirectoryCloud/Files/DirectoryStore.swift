@@ -1,7 +1,7 @@
-package import CloudStore
+import CloudStore
 import Foundation
 import Platform
-package import StrictText
+import StrictText
 import Synchronization
 
 /// A directory as a store of objects: each object is a file, and each put-if-absent gives a complete, durable file its name if the name is free.

@@ -5,7 +5,7 @@
 #else
     import Darwin
 #endif
-package import CloudStore
+import CloudStore
 package import Platform
 import StrictText
 

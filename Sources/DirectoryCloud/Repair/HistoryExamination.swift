@@ -1,4 +1,4 @@
-package import CloudStore
+import CloudStore
 import Platform
 
 /// Examines every commit and checkpoint of a zone separately, and finds the right bytes of damaged or missing ones.

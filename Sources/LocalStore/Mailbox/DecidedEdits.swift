@@ -1,5 +1,5 @@
 import GRDB
-package import SnapshotModel
+import SnapshotModel
 package import StrictText
 
 /// Up to which number the edits of each reader are decided: by the zone's versions, and by this device since then (the table `snapsync_decided`).

@@ -1,5 +1,5 @@
 package import SnapshotModel
-package import StrictText
+import StrictText
 
 extension HandedOverEdit {
     /// An edit of a row as a message carries it.

@@ -1,4 +1,4 @@
-package import SnapshotModel
+import SnapshotModel
 
 /// Edits of one device in memory.
 package struct EditList: EditSource {

@@ -1,5 +1,5 @@
 package import SnapshotModel
-package import StrictText
+import StrictText
 
 /// The version that the tables hold, for ``Rebase``: its rows, held rows, tombstones and instants.
 package struct TableVersion: VersionState {

@@ -16,7 +16,7 @@ package struct StateTable: TransactionPart {
     func value<Value>(_ key: String) -> StoredValue<Value?> { value(key, nil) }
     private func names(_ key: String) -> StoredValue<Set<ExactText>> { value(key, []) }
 
-    /// The version that was applied or published last; nil before the first. See ``setApplied(_:after:)``.
+    /// The version that was applied or published last; nil before the first. See ``setApplied(_:)``.
     package var applied: StoredValue<AppliedVersion?> { value("applied") }
     /// The commit that a publisher was about to publish; nil if there is none. See ``setIntended(_:)``.
     package var intended: StoredValue<IntendedVersion?> { value("intended") }

@@ -1,6 +1,6 @@
 import GRDB
 package import SnapshotModel
-package import StrictText
+import StrictText
 
 /// The rows of the applied version that are in no table: the table `snapsync_held`.
 ///

@@ -1,4 +1,4 @@
-public import CloudStore
+import CloudStore
 
 /// The limits of a cloud. By default only the size of an asset is limited.
 ///

@@ -1,4 +1,4 @@
-public import CloudStore
+import CloudStore
 
 extension CloudZone {
     /// Returns the first records that match the query in the zone's present state.

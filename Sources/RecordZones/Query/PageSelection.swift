@@ -1,4 +1,4 @@
-public import CloudStore
+import CloudStore
 
 /// Selects the first positions of a query's order, up to a limit, without sorting all of them.
 ///

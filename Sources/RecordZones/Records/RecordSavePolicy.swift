@@ -1,4 +1,4 @@
-public import CloudStore
+import CloudStore
 
 /// How a save treats a record that the cloud already has: CloudKit's three policies.
 ///

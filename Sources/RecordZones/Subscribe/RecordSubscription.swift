@@ -1,4 +1,4 @@
-public import CloudStore
+import CloudStore
 
 /// What a device wants to be notified of.
 ///

@@ -74,12 +74,6 @@ extension SyncEngine {
         }
     }
 
-    /// Returns the database and its settings for work that needs no cloud.
-    package func localDevice() throws -> SyncContext {
-        let settings = try database.read(at: .open) { try $0.settings.read() }
-        return try device(settings, .absent(SyncError(.refused, step: .open, at: database.path, "this work does without the cloud")))
-    }
-
     package func device(_ settings: SyncSettings, _ cloud: CloudDatabase) throws -> SyncContext {
         let assetLimit = try database.read { try $0.settings.operatorSettings().assetLimit }
         let zone = settings.zoneID

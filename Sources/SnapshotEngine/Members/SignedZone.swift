@@ -47,7 +47,7 @@ package struct SignedZone: Sendable {
         guard let text else { return nil }
         let owner = KeyOwner(
             cloud: settings.cloudUUID, zone: settings.zoneID, device: settings.device)
-        try self.init(try StrictJSON.decode(ZoneKnowledge.self, from: text), owner, keyStore, in: cloud)
+        self.init(try StrictJSON.decode(ZoneKnowledge.self, from: text), owner, keyStore, in: cloud)
     }
 
     /// Returns a cloud through which the zone's contents can be read and written.
@@ -138,7 +138,7 @@ struct SignedZoneSetup {
         }
         var knowledge = ZoneKnowledge(creator: trusted, own: keys.publicKeys)
         knowledge.protection = info.protection
-        let first = try SignedZone(knowledge, owner, store, in: cloud)
+        let first = SignedZone(knowledge, owner, store, in: cloud)
         let state = try await cloud.at(.verify) { try await $0.records(in: id) }
         let list = try await SyncError.at(.verify) { try await first.cloud.members(in: id) }
         if list?.creator == nil, info.creator == device, trusted == nil { knowledge.creator = keys.publicKeys.fingerprint.words }
@@ -147,7 +147,7 @@ struct SignedZoneSetup {
         // Only the person gets the private part. It is stored in no database and no cloud.
         let code = info.isSealed && state.token == nil && info.creator == device ? RecoveryCode() : nil
         knowledge.recoveryKey = code?.publicKey(info.protection.sealingKeyKind)
-        zone = try SignedZone(knowledge, owner, store, in: cloud)
+        zone = SignedZone(knowledge, owner, store, in: cloud)
         let zoneKeys = zone.keys
         try SyncError.at(.verify) { try zoneKeys?.learn(state.records) }
         let isMember = list?.member(device, key: keys.publicKeys.signing) != nil || list?.creator == nil && info.creator == device
@@ -194,7 +194,7 @@ struct SealedJoin {
         let keys = try SyncError.at(.open) { try Self.keys(of: owner, info.protection, request) }
         var knowledge = ZoneKnowledge(creator: trusted, own: keys.publicKeys)
         knowledge.protection = info.protection
-        let zone = try SignedZone(knowledge, owner, request.keyStore, in: opened)
+        let zone = SignedZone(knowledge, owner, request.keyStore, in: opened)
         cloud = zone.opened
         let state = try await opened.at(.verify) { try await $0.records(in: id) }
         // The zone belongs to this device, and its first version is not published yet.

@@ -2,7 +2,7 @@ public import CloudStore
 package import LocalStore
 public import Logging
 public import SnapshotModel
-package import SnapshotVersions
+import SnapshotVersions
 public import StrictText
 
 /// How an engine works with its database and its cloud.

@@ -1,7 +1,7 @@
 import CloudStore
 import Foundation
 import LocalStore
-public import SnapshotModel
+import SnapshotModel
 import SnapshotVersions
 import StrictText
 import Synchronization
@@ -89,7 +89,7 @@ struct ZoneFollower {
         let keys = try SyncError.at(.open) { try ZoneMoveKeys.keys(of: owner, for: successor.protection, before: context.signedZone?.owner, in: keyStore) }
         var knowledge = ZoneKnowledge(creator: KeyFingerprint(successor.creator), own: keys.publicKeys)
         knowledge.protection = successor.protection
-        var zone = try SignedZone(knowledge, owner, keyStore, in: cloud)
+        var zone = SignedZone(knowledge, owner, keyStore, in: cloud)
         // Use the cloud that holds this device's keys: several devices may share a backend.
         let cloud = zone.cloud
         let list = try await SyncError.at(.verify) { try await cloud.members(in: id) }
@@ -113,7 +113,7 @@ struct ZoneFollower {
         }
         knowledge = zone.authority.knowledge
         knowledge.floor = token
-        zone = try SignedZone(knowledge, owner, keyStore, in: cloud)
+        zone = SignedZone(knowledge, owner, keyStore, in: cloud)
         let zoneKeys = zone.keys
         try SyncError.at(.verify) { try zoneKeys?.learn(state.records) }
         try await settleOldZone()

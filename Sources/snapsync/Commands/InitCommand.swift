@@ -321,7 +321,7 @@ struct InitCommand: AsyncParsableCommand {
     private func triggerLines(_ report: SetupReport) -> [String] {
         guard report.triggers.count > 20 else { return report.triggers.map(\.sentence) }
         return TriggerReport.summary(report.triggers) + [
-            "snapsync doctor --all --db \(report.database.shellWord) names each trigger and the tables that it writes"
+            "snapsync doctor --all --db \(report.database.shellWord) names each trigger"
         ]
     }
 

@@ -19,7 +19,7 @@ struct ReportCommand: AsyncParsableCommand {
 
             EXAMPLES
               snapsync report --html report.html --db phone.db
-              snapsync report --html /srv/www/sync.html --cloud /mnt/share/cloud --cloud s3://backup/app
+              snapsync report --html sync.html --cloud /mnt/share --cloud s3://backup/app
             """)
 
     @Option(name: .long, help: ArgumentHelp("The page to write.", valueName: "file"), completion: .file())

@@ -1,3 +1,4 @@
+import CloudContract
 import CloudStore
 import RecordZones
 import StrictText

@@ -1,3 +1,4 @@
+import CloudContract
 import CloudStore
 import RecordZones
 import StrictText
@@ -67,18 +68,4 @@ struct AccountTests {
         try test.scratch.remove("cloud.json")
         await expectCloudError(.cloudUnavailable) { try await other.verify(test.directory) }
     }
-}
-
-/// Refuses the calls of private zones, and writes to public ones, without an account.
-private struct AccountLayer: CloudLayer {
-    let account: CloudAccount
-
-    func willCall(_ call: CloudCall, in zone: ZoneID?) async throws {
-        guard let zone, call.writes || zone.scope == .private else { return }
-        if let error = account.status.error(at: "\(zone)") { throw error }
-    }
-}
-
-extension CloudDatabase {
-    func requiring(_ account: CloudAccount) -> CloudDatabase { adding(AccountLayer(account: account)) }
 }

@@ -92,11 +92,11 @@ import Testing
         try await mail.syncReader()
         let message = try #require(try await mail.waiting().first), name = "\(message.id).json"
         var found: [UInt8]?
-        try memory.damage("messages/\(message.sender)/\(name)", in: zone) { found = $0 }
+        memory.damage("messages/\(message.sender)/\(name)", in: zone) { found = $0 }
         let good = try #require(found)
         var tally = Tally()
         for (number, bad) in damages(of: good).enumerated() where number % Self.stride == 0 {
-            try memory.damage("messages/\(message.sender)/\(name)", in: zone) { $0 = bad }
+            memory.damage("messages/\(message.sender)/\(name)", in: zone) { $0 = bad }
             let mailbox = try await memory.mailbox(in: zone)
             tally.damages += 1
             tally.detected += mailbox.messages.isEmpty && mailbox.setAside.count == 1 ? 1 : 0
@@ -107,7 +107,7 @@ import Testing
         }
         #expect(tally.damages > 5 && tally.detected == tally.damages && tally.changed == 0, "\(tally)")
         print("damage: message, \(good.count) bytes: \(tally)")
-        try memory.damage("messages/\(message.sender)/\(name)", in: zone) { $0 = good }
+        memory.damage("messages/\(message.sender)/\(name)", in: zone) { $0 = good }
         try await mail.syncWriter()
         #expect(try mail.value(mail.scene.writer, "readAt", of: "n1") == "2026-11-20T10:00:00Z")
     }
@@ -140,13 +140,13 @@ import Testing
         let change = try #require(fields.step), path = try #require(AssetPath(fields.dataFile.path))
         let last = try #require(newest.token?.number)
         func asset(_ name: String, _ path: String, _ reader: String) -> Target {
-            Target(name: name, reader: reader) { try $0.damage(path, in: zone, $1) }
+            Target(name: name, reader: reader) { $0.damage(path, in: zone, $1) }
         }
         return [
             asset("snapshot asset", fields.dataFile.path, "new"), asset("block index", path.indexPath, "new"), asset("change asset", change.path, "old"),
-            Target(name: "newest commit", reader: "old") { try $0.damageCommit(last, in: zone, $1) },
-            Target(name: "commit before", reader: "old") { try $0.damageCommit(last - 1, in: zone, $1) },
-            Target(name: "checkpoint", reader: "new") { try $0.damage("checkpoints/00000000000000000016.json", in: zone, $1) },
+            Target(name: "newest commit", reader: "old") { $0.damageCommit(last, in: zone, $1) },
+            Target(name: "commit before", reader: "old") { $0.damageCommit(last - 1, in: zone, $1) },
+            Target(name: "checkpoint", reader: "new") { $0.damage("checkpoints/00000000000000000016.json", in: zone, $1) },
         ]
     }
 }

@@ -70,9 +70,9 @@ import Testing
             try scene.writer.run("DELETE FROM things WHERE count = \(count)")
             try await scene.export()
         }
-        try memory.damage(first.fields.dataFile.path, in: scene.zone) { $0?[first.index.blocks[0].member.offset + 30] ^= 4 }
+        memory.damage(first.fields.dataFile.path, in: scene.zone) { $0?[first.index.blocks[0].member.offset + 30] ^= 4 }
         let second = try await scene.asset(version: 2)
-        try memory.damage(second.fields.dataFile.path, in: scene.zone) { $0 = nil }
+        memory.damage(second.fields.dataFile.path, in: scene.zone) { $0 = nil }
         let inspector = try await scene.engine("writer.db").inspector()
         let all = try await inspector.verify(all: true)
         #expect(all.versions == 3)

@@ -138,7 +138,7 @@ import Testing
             try mail.scene.writer.run("UPDATE notifications SET title = 'version \(number)' WHERE id = 'n3'")
             try await mail.syncWriter()
         }
-        for number in 1...30 { try cloud.damageCommit(number, in: mail.scene.zone) { $0 = nil } }
+        for number in 1...30 { cloud.damageCommit(number, in: mail.scene.zone) { $0 = nil } }
         for _ in 0..<2 { try await mail.round() }
         #expect(try mail.value(mail.scene.writer, "readAt", of: "n1") == "2026-01-01T00:00:00Z")
         #expect(try mail.value(mail.scene.writer, "readAt", of: "n2") == "-")

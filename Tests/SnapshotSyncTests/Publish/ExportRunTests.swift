@@ -158,7 +158,7 @@ import Testing
         let asset = try await scene.asset()
         let path = asset.fields.dataFile.path
         let place = asset.index.blocks[1].member.offset + 40
-        try memory.damage(damage.hasPrefix("index") ? path.replacing(".json.gz", with: ".index.json") : path, in: scene.zone) { bytes in
+        memory.damage(damage.hasPrefix("index") ? path.replacing(".json.gz", with: ".index.json") : path, in: scene.zone) { bytes in
             #expect(bytes != nil)
             switch damage {
             case "block": bytes?[place] ^= 1

@@ -264,7 +264,7 @@ import Testing
         try await scene.export()
         let asset = try await scene.asset()
         let path = asset.fields.dataFile.path, blocks = asset.index.blocks.map(\.member), tail = asset.index.tail
-        try memory.damage(damage.hasPrefix("index") ? path.replacing(".json.gz", with: ".index.json") : path, in: scene.zone) { bytes in
+        memory.damage(damage.hasPrefix("index") ? path.replacing(".json.gz", with: ".index.json") : path, in: scene.zone) { bytes in
             #expect(bytes != nil)
             switch damage {
             case "block": bytes?[blocks[blocks.count - 1].offset + 40] ^= 1
@@ -321,7 +321,7 @@ import Testing
         try scene.writer.run("DELETE FROM things WHERE count = 1")
         try await scene.export()
         _ = try await scene.importNewest()
-        try memory.damageCommit(2, in: scene.zone) { $0 = nil }
+        memory.damageCommit(2, in: scene.zone) { $0 = nil }
         #expect(try await refused(scene).code == .dataRefused)
     }
 

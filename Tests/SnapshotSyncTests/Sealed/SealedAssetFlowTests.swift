@@ -138,7 +138,7 @@ import Testing
             path = try #require(await scene.export().written.first?.changes?.file)
         default: break
         }
-        try plain.damage(path, in: scene.zone) { $0?[offset] ^= 1 }
+        plain.damage(path, in: scene.zone) { $0?[offset] ^= 1 }
         await #expect(throws: SyncError.self) { try await scene.importNewest() }
         #expect(try await scene.engine("writer.db").inspector().verify(all: true, local: false).problems.count == 1)
     }

@@ -229,11 +229,11 @@ import Testing
         try mail.scene.writer.run("UPDATE notifications SET title = 'later'")
         try await mail.syncWriter()
         var commit: [UInt8]?
-        try cloud.damageCommit(2, in: mail.scene.zone) { bytes in (commit, bytes) = (bytes, nil) }
+        cloud.damageCommit(2, in: mail.scene.zone) { bytes in (commit, bytes) = (bytes, nil) }
         mail.scene.clock.move(bySeconds: 3 * 86_400)
         let policy = RetentionPolicy(keepLast: 1, keepWithin: nil)
         await #expect { _ = try await mail.scene.engine("writer.db").prune(policy, dryRun: isDryRun) } throws: { ($0 as? SyncError)?.code == .dataRefused }
-        try cloud.damageCommit(2, in: mail.scene.zone) { $0 = commit }
+        cloud.damageCommit(2, in: mail.scene.zone) { $0 = commit }
         _ = try await mail.scene.engine("writer.db").prune(policy)
         try await mail.round()
         #expect(try mail.scene.differences(1) == "")

@@ -1,4 +1,4 @@
-import CloudStore
+package import CloudStore
 
 /// Refuses the calls of private zones, and writes to public ones, without an account.
 private struct AccountLayer: CloudLayer {
@@ -11,5 +11,6 @@ private struct AccountLayer: CloudLayer {
 }
 
 extension CloudDatabase {
-    func requiring(_ account: CloudAccount) -> CloudDatabase { adding(AccountLayer(account: account)) }
+    /// Returns the database, which refuses what needs an account while there is none.
+    package func requiring(_ account: CloudAccount) -> CloudDatabase { adding(AccountLayer(account: account)) }
 }
