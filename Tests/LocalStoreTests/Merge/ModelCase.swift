@@ -138,7 +138,8 @@ extension ModelCase {
         var standing: [RowPlace: Edit] = [:], lost = (later: Set<Lost>(), replaced: Set<Lost>(), misfits: Set<Lost>())
         func note(_ values: Set<LostValue>, _ place: RowPlace, _ all: inout Set<Lost>) {
             guard case .integer(let key) = place.key else { return }
-            for one in values {
+            // The model does not have the key as a column.
+            for one in values where one.column != 0 {
                 let columns = ["id"] + (tables[names[place.dataset]]?.columns ?? [])
                 all.insert(Lost(names[place.dataset], key, one.column.map { columns[$0] }, one.value.map { Value($0) }))
             }
