@@ -56,7 +56,8 @@ let package = Package(
             name: "Platform", dependencies: [.target(name: "CLinux", condition: .when(platforms: [.linux]))],
             cSettings: [.define("_GNU_SOURCE", .when(platforms: [.linux]))], swiftSettings: house),
 
-        // Strict JSON (RFC 8259), instants (RFC 3339), and texts that are compared and quoted by their bytes; the ground of the other modules.
+        // Strict JSON (RFC 8259), instants (RFC 3339), texts that are compared and quoted by their bytes, and the error of a sync; the ground of the other
+        // modules.
         .target(name: "StrictText", dependencies: ["Platform"], swiftSettings: house),
         // What travels: values only.
         .target(name: "SnapshotModel", dependencies: ["StrictText"], swiftSettings: house),
@@ -170,7 +171,9 @@ let package = Package(
         // The umbrella: one import for an application.
         .target(
             name: "SnapshotSync",
-            dependencies: ["SnapshotEngine", "SnapshotVersions", "SnapshotTools", "ProjectSharing", "SnapshotWatch", "CloudKitFacade", "ObjectCloud"],
+            dependencies: [
+                "SnapshotEngine", "SnapshotVersions", "SnapshotTools", "ProjectSharing", "SnapshotWatch", "CloudKitFacade", "ObjectCloud", "StrictText",
+            ],
             swiftSettings: house),
         // The command: parse, call one engine method, print.
         .executableTarget(

@@ -4,7 +4,7 @@ import LocalStore
 public import SnapshotEngine
 public import SnapshotModel
 public import SnapshotVersions
-import StrictText
+public import StrictText
 import Synchronization
 
 /// Syncs the built-in datasets, with the names that code for CloudKit uses.

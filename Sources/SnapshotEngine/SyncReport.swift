@@ -2,7 +2,7 @@ import LocalStore
 public import ObjectCloud
 import SnapshotModel
 public import SnapshotVersions
-import StrictText
+public import StrictText
 
 /// What `detach` did.
 public struct DetachReport: Sendable, Encodable {

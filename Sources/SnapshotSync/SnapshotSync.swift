@@ -8,3 +8,4 @@
 @_exported public import SnapshotTools
 @_exported public import SnapshotVersions
 @_exported public import SnapshotWatch
+@_exported public import StrictText

@@ -26,7 +26,7 @@ public enum SampleFiller {
                     do {
                         try data.giveBuckets(to: transaction.rows.inserting(into: .buckets))
                         try data.giveNotifications(to: transaction.rows.inserting(into: .notifications))
-                    } catch let error as LocalStoreError where error.code == .badRow {
+                    } catch let error as SyncError where error.database == .badRow {
                         throw SyncError(
                             .dataRefused, step: .apply, at: error.place, error.reason,
                             hint: "what seed \(seed) makes may be there already; choose another --seed")

@@ -3,6 +3,7 @@ package import LocalStore
 import Platform
 package import SnapshotFormat
 package import SnapshotModel
+import StrictText
 
 /// Finds the blocks of a version that differ from a table's rows. It hashes the rows and reads no block.
 ///

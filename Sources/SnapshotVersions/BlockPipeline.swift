@@ -3,6 +3,7 @@ import Foundation
 import Platform
 package import SnapshotFormat
 package import SnapshotModel
+import StrictText
 
 /// Reads the blocks of an asset in parallel and passes them on in order.
 ///
@@ -105,16 +106,17 @@ private struct BlockWorker {
         // The separator before the block's first entity depends on the block's position in the file, so the hash leaves it out.
         let entities = UnsafeRawBufferPointer(rebasing: raw.bytes.dropFirst(number == 0 ? 1 : 2))
         guard ContentHash(of: entities) == entry.member.rawSHA256 else {
-            throw FormatError(.hashMismatch, at: "block \(number)", "its JSON does not match its hash")
+            throw SyncError(format: .hashMismatch, at: "block \(number)", "its JSON does not match its hash")
         }
     }
 
     private func step<T>(_ step: SyncStep, _ number: Int, _ body: () throws -> T) throws -> T {
         do {
             return try body()
-        } catch let error as FormatError {
-            throw SyncError(
-                error, step: step, at: "block \(number) of \(asset.place)", "\(error.reason) (\(error.place))", hint: SnapshotAsset.hint(for: error))
+        } catch var error as SyncError where error.format != nil {
+            (error.step, error.hint) = (step, SnapshotAsset.hint(for: error))
+            (error.place, error.reason) = ("block \(number) of \(asset.place)", "\(error.reason) (\(error.place))")
+            throw error
         }
     }
 }

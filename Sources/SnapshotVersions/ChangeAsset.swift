@@ -1,6 +1,7 @@
 package import CloudStore
 package import SnapshotFormat
 package import SnapshotModel
+import StrictText
 
 /// What one commit changed in a dataset: an asset that is open but not read.
 package struct ChangeAsset: Sendable {
@@ -26,7 +27,7 @@ package struct ChangeAsset: Sendable {
     package func read(_ schema: DatasetSchema) throws -> ChangeSet {
         do {
             guard let hash = ContentHash(hex: file.sha256), reader.byteCount == file.byteCount, file.byteCount <= FormatLimits.changeRawBytes else {
-                throw FormatError(.damaged, at: place, "its size or its hash are not those that the commit names")
+                throw SyncError(format: .damaged, at: place, "its size or its hash are not those that the commit names")
             }
             let compressed = ByteBuffer()
             try SyncError.at(.fetch) { try compressed.fill(file.byteCount) { try reader.read(into: $0, at: 0) } }
@@ -36,8 +37,9 @@ package struct ChangeAsset: Sendable {
             return try compressed.withBytes {
                 try ChangeSet($0, entry: entry, schema: schema, name: place, after: after.flatMap { AssetPath($0.path)?.stem }, boxes: reader.boxes)
             }
-        } catch let error as FormatError {
-            throw SyncError(error, step: .verify, at: error.place, error.reason, hint: SnapshotAsset.hint(for: error))
+        } catch var error as SyncError where error.format != nil && error.step == nil {
+            (error.step, error.hint) = (.verify, SnapshotAsset.hint(for: error))
+            throw error
         }
     }
 

@@ -1,6 +1,6 @@
 package import CloudStore
 package import SnapshotModel
-import StrictText
+package import StrictText
 
 // Each dataset's description is a record of its own in the zone, so that commits and checkpoints contain it.
 extension DatasetDescription {

@@ -1,4 +1,5 @@
 package import SnapshotModel
+import StrictText
 
 /// Compares two streams of entities in key order, one pulled and one pushed, and reports where they differ.
 ///

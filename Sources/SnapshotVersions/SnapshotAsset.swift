@@ -154,14 +154,15 @@ package struct SnapshotAsset: Sendable {
     static func step<T>(_ step: SyncStep, of place: String, _ body: () throws -> T) throws -> T {
         do {
             return try body()
-        } catch let error as FormatError {
-            throw SyncError(error, step: step, at: "\(error.place) of \(place)", error.reason, hint: Self.hint(for: error))
+        } catch var error as SyncError where error.format != nil && error.step == nil {
+            (error.step, error.place, error.hint) = (step, "\(error.place) of \(place)", Self.hint(for: error))
+            throw error
         }
     }
 
     /// The hint for a file of the cloud that the format refuses: the error's own, unless the file is damaged.
-    static func hint(for error: FormatError) -> String {
-        switch error.code {
+    static func hint(for error: SyncError) -> String {
+        switch error.format {
         case .damaged, .hashMismatch, .truncated: hint
         default: error.hint ?? hint
         }

@@ -1,7 +1,7 @@
 import CloudStore
 public import SnapshotEngine
 package import SnapshotVersions
-import StrictText
+public import StrictText
 
 /// Syncs a database whenever it or the cloud changes, and also at a regular poll.
 ///

@@ -1,5 +1,6 @@
 public import SnapshotEngine
 public import SnapshotVersions
+public import StrictText
 
 /// The times that a watch waits.
 public struct WatchOptions: Sendable, Hashable {

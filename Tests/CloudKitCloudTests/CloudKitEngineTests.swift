@@ -5,6 +5,7 @@ import SnapshotEngine
 import SnapshotModel
 import SnapshotTools
 import SnapshotVersions
+import StrictText
 import Synchronization
 import TestSupport
 import Testing

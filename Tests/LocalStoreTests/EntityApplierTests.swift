@@ -83,8 +83,8 @@ import Testing
     func aRowThatTheTableRefusesUndoesEverything(column: String, rows: [[Value]]) throws {
         let scene = try LocalScene("CREATE TABLE items(id TEXT PRIMARY KEY, \(column)); INSERT INTO items VALUES('a', 'b1'), ('b', 'b2')")
         let before = try scene.app.dump()
-        let error = try #require(throws: LocalStoreError.self) { try scene.replace(namedItems(), by: rows) }
-        #expect(error.code == (column.contains("NOT NULL") ? .schemaMismatch : .badRow))
+        let error = try #require(throws: SyncError.self) { try scene.replace(namedItems(), by: rows) }
+        #expect(error.database == (column.contains("NOT NULL") ? .schemaMismatch : .badRow))
         #expect(error.place.hasSuffix("table items, entity 1") || column.contains("ON CONFLICT") && error.reason.contains("2 entities"))
         #expect(!error.description.contains("secret"))
         #expect(try scene.app.dump() == before)
@@ -95,16 +95,16 @@ import Testing
 
     @Test func aTextKeyForAnIntegerKeyIsRefused() throws {
         let scene = try LocalScene("CREATE TABLE items(id INTEGER PRIMARY KEY, name TEXT)")
-        let error = try #require(throws: LocalStoreError.self) { try scene.replace(namedItems(), by: [[.text("secret"), .null]]) }
-        #expect(error.code == .schemaMismatch)
+        let error = try #require(throws: SyncError.self) { try scene.replace(namedItems(), by: [[.text("secret"), .null]]) }
+        #expect(error.database == .schemaMismatch)
         #expect(!error.description.contains("secret"))
     }
 
     @Test(arguments: ["DATETIME", "NUMERIC", "INTEGER", "REAL", "STRING"]) func textThatTheColumnWouldTurnIntoANumberIsRefused(declared: String) throws {
         for text in ["007", "1e3", "+5", " 12 ", ".5", "5.", "-0", "9223372036854775808", "1E+2"] {
             let scene = try LocalScene("CREATE TABLE items(id TEXT PRIMARY KEY, name \(declared)); INSERT INTO items VALUES('a', 'b')")
-            let error = try #require(throws: LocalStoreError.self, "\(text)") { try scene.replace(namedItems(), by: [[.text("c"), .text(text)]]) }
-            #expect(error.code == .schemaMismatch)
+            let error = try #require(throws: SyncError.self, "\(text)") { try scene.replace(namedItems(), by: [[.text("c"), .text(text)]]) }
+            #expect(error.database == .schemaMismatch)
             #expect(error.reason.contains("name"))
             #expect(!error.reason.contains(text))
             #expect(try scene.app.run("SELECT * FROM items") == "a|b\n")
@@ -139,8 +139,8 @@ import Testing
         for attempt in [{ _ = try $0.rows.replaceAll(of: schema) }, { try $0.rows.deleteEntities(of: schema, in: KeyRange(number: 0, first: nil, next: nil)) }]
             as [(LocalTransaction) throws -> Void]
         {
-            let error = try #require(throws: LocalStoreError.self) { try scene.database.write(attempt) }
-            #expect(error.code == .badRow)
+            let error = try #require(throws: SyncError.self) { try scene.database.write(attempt) }
+            #expect(error.database == .badRow)
         }
         #expect(try scene.app.run("SELECT * FROM items") == "a|b\n")
     }

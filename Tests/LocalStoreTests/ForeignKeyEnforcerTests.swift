@@ -18,10 +18,10 @@ import Testing
     }
 
     /// Tries the same import, which must be refused and change nothing.
-    private func refused(_ sql: String) throws -> LocalStoreError {
+    private func refused(_ sql: String) throws -> SyncError {
         let scene = try LocalScene(items + sql)
         let before = try scene.app.dump()
-        let error = try #require(throws: LocalStoreError.self) { try scene.replace(namedItems(), by: version) }
+        let error = try #require(throws: SyncError.self) { try scene.replace(namedItems(), by: version) }
         #expect(try scene.app.dump() == before)
         // Nothing of the failed attempt is in the way of the next.
         try scene.replace(namedItems(), by: [[.text("a"), .text("1")], [.text("b"), .text("2")], [.text("c"), .text("new")]])
@@ -78,7 +78,7 @@ import Testing
             CREATE UNIQUE INDEX names ON items(name);
             CREATE TABLE notes(n INTEGER PRIMARY KEY, item TEXT REFERENCES items(name) ON DELETE CASCADE \(action)); INSERT INTO notes VALUES(1, '2');
             """)
-        #expect(error.code == .foreignKeyViolated)
+        #expect(error.database == .foreignKeyViolated)
     }
 
     @Test func aParentThatIsHeldIsNotGone() throws {
@@ -115,7 +115,7 @@ import Testing
             CREATE TABLE notes(n INTEGER PRIMARY KEY, item TEXT DEFAULT 'none' REFERENCES items(id) ON DELETE SET DEFAULT);
             INSERT INTO notes VALUES(1, 'c');
             """)
-        #expect(error.code == .foreignKeyViolated)
+        #expect(error.database == .foreignKeyViolated)
     }
 
     @Test func setNullOfAColumnThatMustNotBeNullIsRefused() throws {
@@ -123,7 +123,7 @@ import Testing
             """
             CREATE TABLE notes(n INTEGER PRIMARY KEY, item TEXT NOT NULL REFERENCES items(id) ON DELETE SET NULL); INSERT INTO notes VALUES(1, 'c');
             """)
-        #expect(error.code == .badRow)
+        #expect(error.database == .badRow)
     }
 
     @Test(arguments: ["ON DELETE RESTRICT", "ON DELETE NO ACTION", "", "DEFERRABLE INITIALLY DEFERRED", "ON DELETE RESTRICT DEFERRABLE INITIALLY DEFERRED"])
@@ -133,7 +133,7 @@ import Testing
             CREATE TABLE notes(n INTEGER PRIMARY KEY, item TEXT REFERENCES items(id) \(action), text);
             INSERT INTO notes VALUES(1, 'a', 'secret'), (2, 'c', 'secret'), (3, 'c', 'secret');
             """)
-        #expect(error.code == .foreignKeyViolated)
+        #expect(error.database == .foreignKeyViolated)
         #expect(error.place.hasSuffix("table notes"))
         #expect(error.reason.contains("2 rows"))
         #expect(!error.description.contains("secret"))
@@ -208,8 +208,8 @@ import Testing
             CREATE TABLE items(id TEXT PRIMARY KEY, name TEXT REFERENCES kinds(name) ON DELETE CASCADE); INSERT INTO items VALUES('a', '1'), ('old', 'lost');
             """)
         try scene.replace(namedItems(), by: [[.text("a"), .text("2")], [.text("b"), .null], [.text("old"), .text("lost")]])
-        let error = try #require(throws: LocalStoreError.self) { try scene.replace(namedItems(), by: [[.text("a"), .text("3")]]) }
-        #expect(error.code == .foreignKeyViolated)
+        let error = try #require(throws: SyncError.self) { try scene.replace(namedItems(), by: [[.text("a"), .text("3")]]) }
+        #expect(error.database == .foreignKeyViolated)
         #expect(try scene.app.run("SELECT count(*) FROM items") == "3\n")
     }
 

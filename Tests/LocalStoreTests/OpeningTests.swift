@@ -1,17 +1,18 @@
 import Foundation
 import LocalStore
+import StrictText
 import TestSupport
 import Testing
 
 @Suite struct OpeningTests {
-    private func error(opening path: String) throws -> LocalStoreError {
-        try #require(throws: LocalStoreError.self) { try LocalDatabase(path: path) }
+    private func error(opening path: String) throws -> SyncError {
+        try #require(throws: SyncError.self) { try LocalDatabase(path: path) }
     }
 
     @Test func aMissingDatabaseIsNotMade() throws {
         let scratch = try ScratchDirectory()
         let error = try error(opening: scratch.path("none.db"))
-        #expect(error.code == .notFound)
+        #expect(error.database == .notFound)
         #expect(error.place == scratch.path("none.db"))
         #expect(!scratch.exists("none.db"))
     }
@@ -26,7 +27,7 @@ import Testing
         let scratch = try ScratchDirectory()
         let text = String(repeating: "this is no database. ", count: 100)
         try scratch.write(text, to: "notes.txt")
-        #expect(try error(opening: scratch.path("notes.txt")).code == .damaged)
+        #expect(try error(opening: scratch.path("notes.txt")).database == .damaged)
         #expect(try scratch.read("notes.txt") == Data(text.utf8))
     }
 
@@ -35,17 +36,17 @@ import Testing
         let bytes = try scene.scratch.read("app.db")
         try scene.scratch.write(bytes.prefix(8192), to: "cut.db")
         let schema = try namedItems()
-        let error = try #require(throws: LocalStoreError.self) {
+        let error = try #require(throws: SyncError.self) {
             let database = try LocalDatabase(path: scene.scratch.path("cut.db"))
             let session = try ReadSession(database, readers: 1)
             _ = try session.withReader(0) { try $0.allRows(of: schema) }
         }
-        #expect(error.code == .damaged)
+        #expect(error.database == .damaged)
     }
 
     @Test func aDirectoryIsNoDatabase() throws {
         let scratch = try ScratchDirectory()
-        #expect(try error(opening: scratch.path).code == .notFound)
+        #expect(try error(opening: scratch.path).database == .notFound)
     }
 
     @Test func anEmptyFileIsAnEmptyDatabase() throws {
@@ -58,7 +59,7 @@ import Testing
     @Test(arguments: ["UTF-16le", "UTF-16be"]) func aDatabaseOfUTF16IsRefused(encoding: String) throws {
         let scratch = try ScratchDirectory()
         try SQLiteShell("wide.db", in: scratch.path).run("PRAGMA encoding = '\(encoding)'; CREATE TABLE t(a);")
-        #expect(try error(opening: scratch.path("wide.db")).code == .schemaMismatch)
+        #expect(try error(opening: scratch.path("wide.db")).database == .schemaMismatch)
     }
 
     @Test(.enabled(if: geteuid() != 0, "root may write everywhere")) func aReadOnlyDatabaseCanBeReadAndNotWritten() throws {
@@ -66,8 +67,8 @@ import Testing
         try FileManager.default.setAttributes([.posixPermissions: 0o444], ofItemAtPath: scene.path)
         let database = try LocalDatabase(path: scene.path)
         #expect(try database.read { try $0.rows.hasRows(namedItems()) })
-        let error = try #require(throws: LocalStoreError.self) { try database.write { try $0.state.ownCommitsKnown.set(1) } }
-        #expect(error.code == .permissionDenied)
+        let error = try #require(throws: SyncError.self) { try database.write { try $0.state.ownCommitsKnown.set(1) } }
+        #expect(error.database == .permissionDenied)
     }
 
     @Test(arguments: ["delete", "truncate", "persist", "wal"]) func theJournalModeStaysAsItIs(mode: String) throws {
@@ -101,7 +102,7 @@ import Testing
     @Test func aTransactionThatMeetsAnotherCommitIsToBeTriedAgain() throws {
         let scene = try LocalScene("CREATE TABLE items(id TEXT PRIMARY KEY, name TEXT)")
         try scene.database.write { try $0.initialize(.example) }
-        let error = try #require(throws: LocalStoreError.self) {
+        let error = try #require(throws: SyncError.self) {
             // SQLite fails such a transaction at once, whatever the timeout, for waiting would not help.
             try scene.database.read { transaction in
                 _ = try transaction.state.applied()
@@ -109,7 +110,7 @@ import Testing
                 try transaction.state.setApplied(AppliedVersion(number: 1, hash: "00"))
             }
         }
-        #expect(error.code == .busy)
+        #expect(error.database == .busy)
         #expect(error.isRetryable)
         #expect(try scene.database.read { try $0.state.applied() } == nil)
     }

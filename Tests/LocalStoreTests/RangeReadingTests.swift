@@ -1,6 +1,7 @@
 import GRDB
 import LocalStore
 import SnapshotModel
+import StrictText
 import TestSupport
 import Testing
 
@@ -88,13 +89,13 @@ import Testing
         let schema = try namedItems()
         let session = try ReadSession(scene.database, readers: 1)
         defer { session.end() }
-        let error = try #require(throws: LocalStoreError.self) {
+        let error = try #require(throws: SyncError.self) {
             try session.withReader(0) { reader in
                 let keys = try reader.keys(of: schema)
                 while try keys.next(cuts: { _ in false }) != nil {}
             }
         }
-        #expect(error.code == .badRow)
+        #expect(error.database == .badRow)
         #expect(!error.description.contains("secret"))
     }
 

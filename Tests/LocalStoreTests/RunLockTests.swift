@@ -10,8 +10,8 @@ import Testing
         let path = scratch.path("app.db")
         do {
             let lock = try RunLock(database: path)
-            let error = try #require(throws: LocalStoreError.self) { try RunLock(database: path) }
-            #expect(error.code == .running)
+            let error = try #require(throws: SyncError.self) { try RunLock(database: path) }
+            #expect(error.database == .running)
             #expect(error.isRetryable)
             // Another database's lock is another one.
             _ = try RunLock(database: scratch.path("other.db"))
@@ -24,7 +24,7 @@ import Testing
         let scratch = try ScratchDirectory()
         let path = scratch.path("app.db")
         let holder = try LockHolder(lockFile: RunLock.path(for: path))
-        #expect(throws: LocalStoreError.self) { try RunLock(database: path) }
+        #expect(throws: SyncError.self) { try RunLock(database: path) }
         try holder.end(isKilled: isKilled)
         _ = try RunLock(database: path)
     }
@@ -69,8 +69,8 @@ import Testing
 
     @Test func aFolderThatIsNotThereIsNoLock() throws {
         let scratch = try ScratchDirectory()
-        let error = try #require(throws: LocalStoreError.self) { try RunLock(database: scratch.path("none/app.db")) }
-        #expect(error.code == .inputOutput)
+        let error = try #require(throws: SyncError.self) { try RunLock(database: scratch.path("none/app.db")) }
+        #expect(error.database == .inputOutput)
     }
 }
 

@@ -29,15 +29,15 @@ import Testing
     @Test func aDatabaseThatWasNotSetUpSaysSo() throws {
         let scene = try LocalScene("CREATE TABLE notes(id INTEGER PRIMARY KEY);")
         #expect(try !scene.database.read { try $0.settings.exists() })
-        let error = try #require(throws: LocalStoreError.self) { try scene.database.read { try $0.settings.read() } }
-        #expect(error.code == .notInitialized)
+        let error = try #require(throws: SyncError.self) { try scene.database.read { try $0.settings.read() } }
+        #expect(error.database == .notInitialized)
         #expect(try #require(error.hint).contains("snapsync init"))
     }
 
     @Test func settingUpTwiceIsRefusedAndChangesNothing() throws {
         let scene = try scene()
         let before = try scene.app.dump()
-        #expect(throws: LocalStoreError.self) { try scene.database.write { try $0.initialize(.example) } }
+        #expect(throws: SyncError.self) { try scene.database.write { try $0.initialize(.example) } }
         #expect(try scene.app.dump() == before)
     }
 
@@ -94,16 +94,16 @@ import Testing
     func settingsThatSomebodyBrokeAreDamage(sql: String) throws {
         let scene = try scene()
         try scene.app.run(sql)
-        let error = try #require(throws: LocalStoreError.self) { try scene.database.read { try $0.settings.read() } }
-        #expect(error.code == .damaged)
+        let error = try #require(throws: SyncError.self) { try scene.database.read { try $0.settings.read() } }
+        #expect(error.database == .damaged)
         #expect(error.place.hasSuffix("snapsync_settings"))
     }
 
     @Test func settingsOfANewerProgramAskForAnUpdate() throws {
         let scene = try scene()
         try scene.app.run("UPDATE snapsync_settings SET value = '2' WHERE key = 'formatVersion'")
-        let error = try #require(throws: LocalStoreError.self) { try scene.database.read { try $0.settings.read() } }
-        #expect(error.code == .schemaMismatch)
+        let error = try #require(throws: SyncError.self) { try scene.database.read { try $0.settings.read() } }
+        #expect(error.database == .schemaMismatch)
         #expect(error.hint == "update snapsync")
     }
 
@@ -118,12 +118,12 @@ import Testing
     func stateThatSomebodyBrokeIsDamage(sql: String) throws {
         let scene = try scene()
         try scene.app.run(sql)
-        let error = try #require(throws: LocalStoreError.self) {
+        let error = try #require(throws: SyncError.self) {
             try scene.database.read { transaction in
                 _ = try transaction.state.applied()
                 _ = try transaction.datasetStates.all()
             }
         }
-        #expect(error.code == .damaged)
+        #expect(error.database == .damaged)
     }
 }

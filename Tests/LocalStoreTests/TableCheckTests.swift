@@ -1,5 +1,6 @@
 import LocalStore
 import SnapshotModel
+import StrictText
 import TestSupport
 import Testing
 
@@ -31,8 +32,8 @@ import Testing
     ])
     func aTableThatDoesNotMatchIsRefused(sql: String, reason: String) throws {
         let schema = try namedItems()
-        let error = try #require(throws: LocalStoreError.self) { try shape(sql, schema) }
-        #expect(error.code == .schemaMismatch)
+        let error = try #require(throws: SyncError.self) { try shape(sql, schema) }
+        #expect(error.database == .schemaMismatch)
         #expect(error.reason.contains(reason))
         #expect(error.reason.contains("dataset items"))
         #expect(error.place.hasSuffix("table items"))
@@ -70,8 +71,8 @@ import Testing
     ])
     func aColumnThatCannotHoldItsTypeIsRefused(kind: ColumnShape, declared: String) throws {
         let schema = try items(Self.id, DatasetColumn("value", kind))
-        let error = try #require(throws: LocalStoreError.self) { try shape("CREATE TABLE items(id TEXT PRIMARY KEY, value \(declared))", schema) }
-        #expect(error.code == .schemaMismatch)
+        let error = try #require(throws: SyncError.self) { try shape("CREATE TABLE items(id TEXT PRIMARY KEY, value \(declared))", schema) }
+        #expect(error.database == .schemaMismatch)
         #expect(error.reason.contains("value"))
     }
 
@@ -100,8 +101,8 @@ import Testing
         let scene = try LocalScene("")
         try scene.database.write { try $0.initialize(.example) }
         let schema = try items(DatasetColumn("key", .text), DatasetColumn("value", .text), table: table)
-        let error = try #require(throws: LocalStoreError.self) { try scene.database.read { try $0.tables.check(of: schema) } }
-        #expect(error.code == .schemaMismatch)
+        let error = try #require(throws: SyncError.self) { try scene.database.read { try $0.tables.check(of: schema) } }
+        #expect(error.database == .schemaMismatch)
     }
 
     @Test(arguments: [

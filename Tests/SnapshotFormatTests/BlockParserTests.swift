@@ -1,6 +1,7 @@
 import Foundation
 import SnapshotFormat
 import SnapshotModel
+import StrictText
 import TestSupport
 import Testing
 
@@ -34,8 +35,8 @@ import Testing
     private func entity(_ fields: String) throws -> [Value] { Array(try parse("\n{\"k\":\"a\"\(fields)}".utf8, count: 1)[0].dropFirst()) }
 
     private func refusal(_ fields: String, column: String?) throws {
-        let error = try #require(throws: FormatError.self, "\(fields)") { try entity(fields) }
-        #expect(error.code == .badEntity)
+        let error = try #require(throws: SyncError.self, "\(fields)") { try entity(fields) }
+        #expect(error.format == .badEntity)
         #expect(error.place == "d, block 0, entity 0" + (column.map { ", column \($0)" } ?? ""), "\(fields)")
     }
 
@@ -88,13 +89,13 @@ import Testing
 
     @Test(arguments: [",", ",\"x\":1,\"x\":2", ",\"x\":1,\"\\u0078\":2", ",\"x\":[", ",\"x\"", ",x:1", ",\"x\":1 2", ",\"x\":1,,\"y\":2", ",\"x\":01"])
     func anEntityThatIsNotStrictJSONIsRefused(fields: String) throws {
-        let error = try #require(throws: FormatError.self) { try entity(fields) }
-        #expect(error.code == .badEntity)
+        let error = try #require(throws: SyncError.self) { try entity(fields) }
+        #expect(error.format == .badEntity)
     }
 
     @Test func aRequiredColumnMustBeThere() throws {
         for json in ["\n{}", "\n{\"t\":\"x\"}", "\n{\"k\":null}"] {
-            let error = try #require(throws: FormatError.self) { try parse(json.utf8, count: 1) }
+            let error = try #require(throws: SyncError.self) { try parse(json.utf8, count: 1) }
             #expect(error.place == "d, block 0, entity 0, column k")
         }
     }
@@ -117,35 +118,35 @@ import Testing
             "," + good, String(good.dropFirst()), good + "\n", good + ",", good + ",\n", " " + good, "\n" + good, good.replacing(",\n", with: ",\n "),
             good.replacing(",\n", with: ","), good.replacing(",\n", with: "\n,"), good.replacing(",\n", with: ",\r\n"), good.replacing(",\n", with: "\n"), "",
             "\n", ",",
-        ] { #expect(throws: FormatError.self, "\(bad)") { try parse(bad.utf8, count: 3) } }
+        ] { #expect(throws: SyncError.self, "\(bad)") { try parse(bad.utf8, count: 3) } }
         for bad in [good, ",," + good, ", " + good, String(good.dropFirst()), ",\n", ""] {
-            #expect(throws: FormatError.self, "\(bad)") { try parse(bad.utf8, count: 3, number: 1) }
+            #expect(throws: SyncError.self, "\(bad)") { try parse(bad.utf8, count: 3, number: 1) }
         }
     }
 
     @Test func everyCutIsRefused() throws {
         let good = Array("\n{\"k\":\"a\",\"t\":\"é\\n\",\"i\":12,\"r\":1.5,\"o\":true,\"j\":[{}],\"b\":\"AAA=\"},\n{\"k\":\"b\"}".utf8)
         #expect(try parse(good, count: 2).count == 2)
-        for length in 0..<good.count { #expect(throws: FormatError.self) { try parse(good.prefix(length), count: 2) } }
+        for length in 0..<good.count { #expect(throws: SyncError.self) { try parse(good.prefix(length), count: 2) } }
     }
 
     @Test func keysAscendStrictlyAndFitTheIndex() throws {
         let json = "\n{\"k\":\"a\"},\n{\"k\":\"b\"}"
         #expect(try parse(json.utf8, count: 2, next: EntityKey("c")).count == 2)
         for bad in [json.replacing("b", with: "a"), json.replacing("a", with: "c"), json.replacing("\"b\"", with: "\"\\u0061\"")] {
-            let error = try #require(throws: FormatError.self) { try parse(bad.utf8, count: 2, firstKey: EntityKey(bad.contains("c") ? "c" : "a")) }
-            #expect(error.code == .outOfOrder)
+            let error = try #require(throws: SyncError.self) { try parse(bad.utf8, count: 2, firstKey: EntityKey(bad.contains("c") ? "c" : "a")) }
+            #expect(error.format == .outOfOrder)
             #expect(error.place == "d, block 0, entity 1, column k")
         }
-        #expect(throws: FormatError.self) { try parse(json.utf8, count: 1) }
-        #expect(throws: FormatError.self) { try parse(json.utf8, count: 3) }
-        #expect(throws: FormatError.self) { try parse(json.utf8, count: 2, firstKey: EntityKey("b")) }
-        #expect(throws: FormatError.self) { try parse(json.utf8, count: 2, next: EntityKey("b")) }
+        #expect(throws: SyncError.self) { try parse(json.utf8, count: 1) }
+        #expect(throws: SyncError.self) { try parse(json.utf8, count: 3) }
+        #expect(throws: SyncError.self) { try parse(json.utf8, count: 2, firstKey: EntityKey("b")) }
+        #expect(throws: SyncError.self) { try parse(json.utf8, count: 2, next: EntityKey("b")) }
         #expect(try parse("\n{\"k\":-5},\n{\"k\":12}".utf8, count: 2, firstKey: .integer(-5), next: .integer(13), key: .integer).count == 2)
-        #expect(throws: FormatError.self) { try parse("\n{\"k\":12},\n{\"k\":-5}".utf8, count: 2, firstKey: .integer(12), key: .integer) }
-        #expect(throws: FormatError.self) { try parse("\n{\"k\":-5},\n{\"k\":12}".utf8, count: 2, firstKey: .integer(-5), next: .integer(12), key: .integer) }
+        #expect(throws: SyncError.self) { try parse("\n{\"k\":12},\n{\"k\":-5}".utf8, count: 2, firstKey: .integer(12), key: .integer) }
+        #expect(throws: SyncError.self) { try parse("\n{\"k\":-5},\n{\"k\":12}".utf8, count: 2, firstKey: .integer(-5), next: .integer(12), key: .integer) }
         let long = String(repeating: "a", count: 1025)
-        #expect(throws: FormatError.self) { try parse("\n{\"k\":\"\(long)\"}".utf8, count: 1, firstKey: EntityKey(long)) }
+        #expect(throws: SyncError.self) { try parse("\n{\"k\":\"\(long)\"}".utf8, count: 1, firstKey: EntityKey(long)) }
     }
 
     @Test func textThatIsNotUTF8IsRefusedWhereverItStands() throws {
@@ -153,7 +154,7 @@ import Testing
             for (before, after) in [
                 ("\n{\"k\":\"a", "\"}"), ("\n{\"k\":\"a\",\"x\":\"", "\"}"), ("\n{\"k\":\"a\",\"", "\":1}"), ("\n{\"k\":\"a\",\"j\":[\"", "\"]}"),
             ] {
-                #expect(throws: FormatError.self) { try parse(Array(before.utf8) + bad + Array(after.utf8), count: 1) }
+                #expect(throws: SyncError.self) { try parse(Array(before.utf8) + bad + Array(after.utf8), count: 1) }
             }
         }
     }
@@ -197,7 +198,7 @@ import Testing
             do {
                 try parser.parse(block, entry: entry, number: 0, nextFirstKey: nil)
                 try block.give(to: CollectingSink())
-            } catch is FormatError {
+            } catch let error as SyncError where error.format != nil {
                 refused += 1
             }
         }

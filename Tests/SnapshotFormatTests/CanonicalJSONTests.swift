@@ -1,6 +1,7 @@
 import Foundation
 import SnapshotFormat
 import SnapshotModel
+import StrictText
 import TestSupport
 import Testing
 
@@ -94,8 +95,8 @@ import Testing
     ])
     func aColumnThatIsNotJSONIsRefused(text: String) throws {
         let schema = try column(.json)
-        let error = try #require(throws: FormatError.self) { try json(schema, [.integer(7), .json(text)]) }
-        #expect(error.code == .badRow)
+        let error = try #require(throws: SyncError.self) { try json(schema, [.integer(7), .json(text)]) }
+        #expect(error.format == .badRow)
         #expect(error.place == "d, key 7, column v")
     }
 
@@ -105,10 +106,10 @@ import Testing
             Array(repeating: 0x61, count: 20) + [0xC3],
         ] as [[UInt8]])
     func textThatIsNotUTF8IsRefused(bytes: [UInt8]) throws {
-        #expect(throws: FormatError.self) { try json(column(.text), [.integer(1), .text(bytes)]) }
-        #expect(throws: FormatError.self) { try json(column(.json), [.integer(1), .json([0x22] + bytes + [0x22])]) }
+        #expect(throws: SyncError.self) { try json(column(.text), [.integer(1), .text(bytes)]) }
+        #expect(throws: SyncError.self) { try json(column(.json), [.integer(1), .json([0x22] + bytes + [0x22])]) }
         let text = try DatasetSchema(name: "d", table: "d", keys: ["k"], timestamp: nil, columns: [DatasetColumn("k", .text)])
-        #expect(throws: FormatError.self) { try json(text, [.text(bytes)]) }
+        #expect(throws: SyncError.self) { try json(text, [.text(bytes)]) }
     }
 
     @Test func everyOtherStorageClassIsRefusedAndTheErrorNamesColumnAndKeyButNoValue() throws {
@@ -118,14 +119,14 @@ import Testing
         for kind in ColumnShape.allCases {
             let schema = try column(kind)
             for (number, value) in values.enumerated() where !allowed[kind, default: []].contains(number) {
-                let error = try #require(throws: FormatError.self) { try json(schema, [.integer(12), value]) }
-                #expect(error.code == .badRow)
+                let error = try #require(throws: SyncError.self) { try json(schema, [.integer(12), value]) }
+                #expect(error.format == .badRow)
                 #expect(error.place == "d, key 12, column v")
                 #expect(!error.description.contains("4711"))
             }
         }
         for real in [Double.nan, .infinity, -.infinity] {
-            #expect(throws: FormatError.self) { try json(column(.real), [.integer(1), .real(real)]) }
+            #expect(throws: SyncError.self) { try json(column(.real), [.integer(1), .real(real)]) }
         }
     }
 
@@ -133,11 +134,11 @@ import Testing
         let schema = try DatasetSchema(name: "d", table: "d", keys: ["k"], timestamp: nil, columns: [DatasetColumn("k", .text)])
         let longest = String(repeating: "k", count: 1024)
         #expect(try json(schema, [.text(longest)]) == "{\"k\":\"\(longest)\"}")
-        let error = try #require(throws: FormatError.self) { try json(schema, [.text(longest + "k")]) }
-        #expect(error.code == .badRow)
+        let error = try #require(throws: SyncError.self) { try json(schema, [.text(longest + "k")]) }
+        #expect(error.format == .badRow)
         #expect(error.description.utf8.count < 400)
         for value in [Value.null, .integer(1), .blob([1]), .json("\"a\"")] {
-            #expect(throws: FormatError.self) { try json(schema, [value]) }
+            #expect(throws: SyncError.self) { try json(schema, [value]) }
         }
     }
 
@@ -151,16 +152,16 @@ import Testing
         for (first, second) in pairs {
             let encoder = BlockEncoder(schema: schema, blockEntities: 100)
             try give([first], to: encoder)
-            let error = try #require(throws: FormatError.self) { try give([second], to: encoder) }
-            #expect(error.code == .outOfOrder)
+            let error = try #require(throws: SyncError.self) { try give([second], to: encoder) }
+            #expect(error.format == .outOfOrder)
         }
     }
 
     @Test func anEntityBeyondTheLimitIsRefused() throws {
         let schema = try column(.text)
-        let error = try #require(throws: FormatError.self) {
+        let error = try #require(throws: SyncError.self) {
             try json(schema, [.integer(1), .text(Array(repeating: UInt8(ascii: "x"), count: FormatLimits.entityBytes))])
         }
-        #expect(error.code == .tooLarge)
+        #expect(error.format == .tooLarge)
     }
 }

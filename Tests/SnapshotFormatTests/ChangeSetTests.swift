@@ -47,8 +47,8 @@ import Testing
             do {
                 try end()
                 Issue.record("a tail with \(at) was written")
-            } catch let error as FormatError {
-                #expect(error.code == .badRow && error.place.contains("tail"), "\(error)")
+            } catch let error as SyncError where error.format != nil {
+                #expect(error.format == .badRow && error.place.contains("tail"), "\(error)")
             }
         }
     }
@@ -112,16 +112,16 @@ import Testing
             (#"[{"id":"a"},"maybe",]"#, "a comma"), ("[]", "nothing"), (#"[{"id":"b"}],"# + "\n" + #"[{"id":"a"}]"#, "order"),
             (#"[[{"id":"a"}]]"#, "two brackets"),
         ] {
-            #expect(throws: FormatError.self, "\(why)") { try read(line) }
+            #expect(throws: SyncError.self, "\(why)") { try read(line) }
         }
         // No key has an infinite number.
         let infinite = "{\"syncTimestamp\":\"\(Asset.timestamp)\",\"after\":\"1\",\"settings\":[\n[{\"id\":{\"real\":\"Infinity\"},\"value\":1}]\n]}\n",
             plain = try Samples.plainColumns(key: nil)
         let member = try Array(infinite.utf8).withUnsafeBytes { try MemberCompressor().compress($0) }, bytes = Data(member.bytes)
-        #expect(throws: FormatError.self) { try self.read(bytes, self.entry(bytes, rawLength: infinite.utf8.count), plain) }
+        #expect(throws: SyncError.self) { try self.read(bytes, self.entry(bytes, rawLength: infinite.utf8.count), plain) }
         // Only the row before says what the timestamp is.
         let undated = #","columns":{"n":[{"id":"a"}]}"#
-        #expect(throws: FormatError.self) { try read(#"[{"id":"a","n":1}]"#, tail: undated) }
+        #expect(throws: SyncError.self) { try read(#"[{"id":"a","n":1}]"#, tail: undated) }
         _ = try read(#"[{"id":"a","updatedAt":"2026-01-01T00:00:00Z","n":1}]"#, tail: undated)
     }
 
@@ -134,9 +134,9 @@ import Testing
             for bit in 0..<8 {
                 var damaged = bytes
                 damaged[position] ^= 1 << UInt8(bit)
-                #expect(throws: FormatError.self) { try read(damaged, entry, schema) }
+                #expect(throws: SyncError.self) { try read(damaged, entry, schema) }
             }
-            #expect(throws: FormatError.self) { try read(bytes.prefix(position), entry, schema) }
+            #expect(throws: SyncError.self) { try read(bytes.prefix(position), entry, schema) }
         }
     }
 
@@ -148,7 +148,7 @@ import Testing
         func refuse(_ text: String, _ why: String) throws {
             let member = try Array(text.utf8).withUnsafeBytes { try MemberCompressor().compress($0) }
             let bytes = Data(member.bytes)
-            #expect(throws: FormatError.self, "\(why)") { try read(bytes, self.entry(bytes, rawLength: text.utf8.count), schema) }
+            #expect(throws: SyncError.self, "\(why)") { try read(bytes, self.entry(bytes, rawLength: text.utf8.count), schema) }
         }
         guard case .text(let key) = Samples.noteRows(3, seed: 5)[0][0] else { return }
         let first = String(decoding: key, as: UTF8.self)
@@ -163,9 +163,9 @@ import Testing
             "lists in another order")
         try refuse(text.replacing("},\n{", with: "}\n{"), "a comma missing")
         try refuse(text.replacing("},\n{", with: "},,\n{"), "a comma too many")
-        #expect(throws: FormatError.self) { try read(good, self.entry(good, rawLength: entry.rawLength - 1), schema) }
-        #expect(throws: FormatError.self) { try read(good, self.entry(good, rawLength: entry.rawLength + 1), schema) }
-        #expect(throws: FormatError.self) { try read(good, self.entry(good, rawLength: FormatLimits.changeRawBytes + 1), schema) }
+        #expect(throws: SyncError.self) { try read(good, self.entry(good, rawLength: entry.rawLength - 1), schema) }
+        #expect(throws: SyncError.self) { try read(good, self.entry(good, rawLength: entry.rawLength + 1), schema) }
+        #expect(throws: SyncError.self) { try read(good, self.entry(good, rawLength: FormatLimits.changeRawBytes + 1), schema) }
     }
 
     @Test func laterChangesCountAndBlocksKeepTheirOrder() throws {
@@ -184,7 +184,7 @@ import Testing
         var overlay = ChangeOverlay(schema: schema)
         for (bytes, entry) in [first, second] + partial { try overlay.add(read(bytes, entry, schema)) }
         let (bytes, entry) = try make(schema, [rows[39]], changed: [0: [1]]), gone = try read(bytes, entry, schema)
-        #expect(throws: FormatError.self, "a deleted entity") { try overlay.add(gone) }
+        #expect(throws: SyncError.self, "a deleted entity") { try overlay.add(gone) }
 
         var expected = rows
         expected[3] = changed(rows[3], "first")

@@ -39,8 +39,8 @@ import Testing
             columns: [DatasetColumn("id", .integer), DatasetColumn("j", .json, isOptional: true)])
     }
 
-    private func code(_ text: String) throws -> FormatError.Code {
-        try #require(throws: FormatError.self, "\(text)") { try read(text) }.code
+    private func code(_ text: String) throws -> SyncError.FormatFault {
+        try #require(try #require(throws: SyncError.self, "\(text)") { try read(text) }.format)
     }
 
     private static let time = "\"syncTimestamp\":\"2026-11-21T09:32:00.25+02:00\""
@@ -100,17 +100,17 @@ import Testing
         #expect(packed.prefix(2) == Data([0x1F, 0x8B]))
         #expect(try read(packed).rows.count == 300)
         for length in stride(from: 0, to: packed.count, by: 97) {
-            #expect(throws: FormatError.self) { try read(packed.prefix(length)) }
+            #expect(throws: SyncError.self) { try read(packed.prefix(length)) }
         }
-        for length in packed.count - 12..<packed.count { #expect(throws: FormatError.self) { try read(packed.prefix(length)) } }
-        #expect(throws: FormatError.self) { try read(packed + Data([0])) }
-        #expect(throws: FormatError.self) { try read(packed + Data(repeating: 0, count: 512)) }
-        #expect(throws: FormatError.self) { try read(packed + Data("x".utf8)) }
-        #expect(throws: FormatError.self) { try read(packed + packed.prefix(15)) }
+        for length in packed.count - 12..<packed.count { #expect(throws: SyncError.self) { try read(packed.prefix(length)) } }
+        #expect(throws: SyncError.self) { try read(packed + Data([0])) }
+        #expect(throws: SyncError.self) { try read(packed + Data(repeating: 0, count: 512)) }
+        #expect(throws: SyncError.self) { try read(packed + Data("x".utf8)) }
+        #expect(throws: SyncError.self) { try read(packed + packed.prefix(15)) }
         #expect(try read(packed + Tool.run("gzip", ["-c"], input: Data())).rows.count == 300)
         var broken = packed
         broken[packed.count - 6] ^= 1
-        #expect(throws: FormatError.self) { try read(broken) }
+        #expect(throws: SyncError.self) { try read(broken) }
     }
 
     @Test func ourOwnAssetsAreReadWholeAndDecompressed() throws {
@@ -119,8 +119,8 @@ import Testing
         #expect(try read(asset.bytes).rows == rows)
         #expect(try read(Tool.run("zcat", [], input: asset.bytes)).rows == rows)
         let tail = asset.index.tail
-        #expect(throws: FormatError.self) { try read(asset.bytes.prefix(tail.offset)) }
-        #expect(throws: FormatError.self) { try read(asset.bytes.prefix(asset.index.blocks[3].member.offset)) }
+        #expect(throws: SyncError.self) { try read(asset.bytes.prefix(tail.offset)) }
+        #expect(throws: SyncError.self) { try read(asset.bytes.prefix(asset.index.blocks[3].member.offset)) }
     }
 
     @Test(arguments: [
@@ -139,7 +139,7 @@ import Testing
             #expect(try read(file).rows == rows)
             #expect(try read(file).unknown == (rows.isEmpty ? [] : ["extra"]))
             for length in 0..<file.count where !file[length...].allSatisfy({ $0 <= 0x20 }) {
-                #expect(throws: FormatError.self) { try read(file.prefix(length)) }
+                #expect(throws: SyncError.self) { try read(file.prefix(length)) }
             }
         }
     }
@@ -183,13 +183,13 @@ import Testing
     ])
     func whatIsNotStrictIsRefused(shape: String) throws {
         let file = Data(shape.replacing("@", with: Self.time).utf8)
-        #expect(throws: FormatError.self, "\(shape)") { try read(file) }
+        #expect(throws: SyncError.self, "\(shape)") { try read(file) }
     }
 
     @Test func errorsNameTheEntityInTheFile() throws {
         let good = (0..<9000).map { "{\"id\":\($0),\"j\":[\"0123456789012345678901234567890\"]}" }.joined(separator: ",")
-        let error = try #require(throws: FormatError.self) { try read("{\(Self.time),\"others\":[\(good),{\"id\":true}]}") }
-        #expect(error.code == .badEntity)
+        let error = try #require(throws: SyncError.self) { try read("{\(Self.time),\"others\":[\(good),{\"id\":true}]}") }
+        #expect(error.format == .badEntity)
         #expect(error.place == "others, entity 9000, column id")
     }
 
@@ -202,7 +202,7 @@ import Testing
             let place = try #require(file.firstIndex(of: UInt8(ascii: "#")))
             var bad = file
             bad[place] = 0xFF
-            #expect(throws: FormatError.self) { try read(bad) }
+            #expect(throws: SyncError.self) { try read(bad) }
             bad.replaceSubrange(place...place, with: Array("é".utf8))
             #expect(throws: Never.self) { try read(bad) }
         }
@@ -215,16 +215,16 @@ import Testing
 
         let head = Data("{\(Self.time),\"others\":[{\"id\":1,\"j\":\"".utf8)
         let file = head + Data(repeating: UInt8(ascii: "x"), count: FormatLimits.entityBytes) + Data("\"}]}".utf8)
-        let error = try #require(throws: FormatError.self) { try read(file) }
-        #expect(error.code == .tooLarge)
+        let error = try #require(throws: SyncError.self) { try read(file) }
+        #expect(error.format == .tooLarge)
     }
 
     @Test func aFileAboveTheLimitIsRefusedPlainAndCompressed() throws {
         let file = Data("{\(Self.time),\"others\":[\(String(repeating: " ", count: 100_000))]}".utf8)
         for file in [file, try Tool.run("gzip", ["-c"], input: file)] {
             #expect(try reader(file, limit: 110_000).next() == nil)
-            let error = try #require(throws: FormatError.self) { try reader(file, limit: 90_000).next() }
-            #expect(error.code == .tooLarge)
+            let error = try #require(throws: SyncError.self) { try reader(file, limit: 90_000).next() }
+            #expect(error.format == .tooLarge)
         }
     }
 

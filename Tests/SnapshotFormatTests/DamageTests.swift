@@ -1,6 +1,7 @@
 import Foundation
 import SnapshotFormat
 import SnapshotModel
+import StrictText
 import TestSupport
 import Testing
 
@@ -16,7 +17,7 @@ import Testing
             for bit in 0..<8 {
                 var damaged = asset
                 damaged.bytes[position] ^= 1 << UInt8(bit)
-                #expect(throws: FormatError.self, "byte \(position), bit \(bit)") { try damaged.verify() }
+                #expect(throws: SyncError.self, "byte \(position), bit \(bit)") { try damaged.verify() }
                 found += 1
             }
         }
@@ -27,11 +28,11 @@ import Testing
         let asset = try sample()
         for length in 0..<asset.bytes.count {
             let cut = Asset(bytes: asset.bytes.prefix(length), index: asset.index)
-            #expect(throws: FormatError.self) { try cut.verify() }
+            #expect(throws: SyncError.self) { try cut.verify() }
             // Without the length known beforehand, too.
-            #expect(throws: FormatError.self) { try cut.reader().verify(byteCount: nil) }
+            #expect(throws: SyncError.self) { try cut.reader().verify(byteCount: nil) }
         }
-        #expect(throws: FormatError.self) { try Asset(bytes: asset.bytes + Data([0]), index: asset.index).verify() }
+        #expect(throws: SyncError.self) { try Asset(bytes: asset.bytes + Data([0]), index: asset.index).verify() }
     }
 
     /// The trust in an index comes from the hash in the commit. Without it, what is left is what the asset contradicts.
@@ -44,11 +45,11 @@ import Testing
             for bit in 0..<8 {
                 var damaged = text
                 damaged[position] ^= 1 << UInt8(bit)
-                #expect(throws: FormatError.self) { try SnapshotIndex.decode(damaged, expecting: hash) }
+                #expect(throws: SyncError.self) { try SnapshotIndex.decode(damaged, expecting: hash) }
                 do {
                     try Asset(bytes: asset.bytes, index: try SnapshotIndex.decode(damaged)).verify()
                     silent.insert(position)
-                } catch is FormatError {}
+                } catch let error as SyncError where error.format != nil {}
             }
         }
         // Another mean that cuts in the same places; a column made required, if all its entities have it; nothing else.
@@ -69,7 +70,7 @@ import Testing
                 for number in order { bytes += asset.bytes(of: blocks[number].member) }
                 bytes += asset.bytes(of: asset.index.tail)
                 #expect(bytes.count == asset.bytes.count)
-                #expect(throws: FormatError.self) { try Asset(bytes: bytes, index: asset.index).verify() }
+                #expect(throws: SyncError.self) { try Asset(bytes: bytes, index: asset.index).verify() }
             }
         }
     }
@@ -88,8 +89,8 @@ import Testing
             blocks: blocks.dropFirst().map { BlockEntry(firstKey: $0.firstKey, count: $0.count, member: moved($0.member)) }, tail: moved(asset.index.tail))
         var bytes = asset.bytes
         bytes.removeSubrange(blocks[0].member.offset..<blocks[0].member.end)
-        #expect(throws: FormatError.self) { try Asset(bytes: bytes, index: index).verify() }
-        #expect(throws: FormatError.self) { try Asset(bytes: bytes, index: index).rows() }
+        #expect(throws: SyncError.self) { try Asset(bytes: bytes, index: index).verify() }
+        #expect(throws: SyncError.self) { try Asset(bytes: bytes, index: index).rows() }
     }
 
     @Test func aMemberIsInflatedToItsDeclaredSizeAndNotAByteFurther() throws {
@@ -104,12 +105,12 @@ import Testing
         try inflate(rawLength: bomb.count)
         #expect(buffer.count == bomb.count)
         for lie in [0, 1, 1000, bomb.count - 1, bomb.count + 1, bomb.count * 2] {
-            let error = try #require(throws: FormatError.self) { try inflate(rawLength: lie) }
-            #expect(error.code == .damaged)
+            let error = try #require(throws: SyncError.self) { try inflate(rawLength: lie) }
+            #expect(error.format == .damaged)
             #expect(buffer.count == 0)
         }
-        let error = try #require(throws: FormatError.self) { try inflate(rawLength: 1 << 40) }
-        #expect(error.code == .tooLarge)
+        let error = try #require(throws: SyncError.self) { try inflate(rawLength: 1 << 40) }
+        #expect(error.format == .tooLarge)
         // The reader is as good as new after each of them.
         try inflate(rawLength: bomb.count)
     }
@@ -132,25 +133,25 @@ import Testing
             for bit in 0..<8 {
                 var bad = good
                 bad[position] ^= 1 << UInt8(bit)
-                #expect(throws: FormatError.self) { try inflate(bad) }
+                #expect(throws: SyncError.self) { try inflate(bad) }
             }
         }
-        #expect(throws: FormatError.self) { try inflate(good + [0]) }
-        #expect(throws: FormatError.self) { try inflate(good + good) }
-        #expect(throws: FormatError.self) { try inflate(good.prefix(10) + [0, 0] + good.dropFirst(10)) }
-        #expect(throws: FormatError.self) { try inflate(Array(good.prefix(19))) }
-        #expect(throws: FormatError.self) { try inflate([]) }
+        #expect(throws: SyncError.self) { try inflate(good + [0]) }
+        #expect(throws: SyncError.self) { try inflate(good + good) }
+        #expect(throws: SyncError.self) { try inflate(good.prefix(10) + [0, 0] + good.dropFirst(10)) }
+        #expect(throws: SyncError.self) { try inflate(Array(good.prefix(19))) }
+        #expect(throws: SyncError.self) { try inflate([]) }
     }
 
     @Test func headersAndTailsAreReadToTheByte() throws {
         func header(_ text: String) throws -> SnapshotHeader { try Array(text.utf8).withUnsafeBytes { try SnapshotHeader.parse($0) } }
         let good = "{\"syncTimestamp\":\"2026-11-21T07:32:00.250Z\",\"notes\":["
         #expect(try header(good).dataset == "notes")
-        for length in 0..<good.utf8.count { #expect(throws: FormatError.self) { try header(String(good.prefix(length))) } }
+        for length in 0..<good.utf8.count { #expect(throws: SyncError.self) { try header(String(good.prefix(length))) } }
         for bad in [
             good + "\n", " " + good, good.replacing("250Z", with: "25Z"), good.replacing("Z", with: "+00:00"), good.replacing("11-21", with: "02-30"),
             good.replacing("notes", with: "n\\u006ftes"), good.replacing(",", with: ", "),
-        ] { #expect(throws: FormatError.self) { try header(bad) } }
+        ] { #expect(throws: SyncError.self) { try header(bad) } }
 
         func tail(_ text: String, _ kind: ColumnShape = .text, runs: Bool = true) throws -> SnapshotTail {
             let schema = try DatasetSchema(name: "d", table: "d", keys: ["k"], timestamp: nil, columns: [DatasetColumn("k", kind)])
@@ -164,25 +165,25 @@ import Testing
         #expect(try tail(full).deletionCount == 2)
         #expect(try tail(full).instantCount == 1)
         #expect(try tail("\n],\"instants\":[{\"id\":-7,\"at\":\"\(instant)\"},{\"id\":12,\"at\":\"\(instant)\"}]}\n", .integer).instantCount == 2)
-        for length in 0..<full.utf8.count { #expect(throws: FormatError.self) { try tail(String(full.prefix(length))) } }
+        for length in 0..<full.utf8.count { #expect(throws: SyncError.self) { try tail(String(full.prefix(length))) } }
         for bad in [
             full.replacing("\"b\"", with: "\"a\""), full.replacing("\"b\"", with: "1"), full.replacing("[{\"id\":\"c\",\"at\":\"\(instant)\"}]", with: "[]"),
             full.replacing("deletions", with: "instants"), full + " ", full.replacing("deletedAt", with: "at"), full.replacing("07:32", with: "24:32"),
             full.replacing("\"a\"", with: "\"\\ud800\""), "]}\n", "\n]}", "\n] }\n", "\n],}\n", full.replacing("2026", with: "2027"),
-        ] { #expect(throws: FormatError.self) { try tail(bad) } }
-        #expect(throws: FormatError.self) { try tail(full, .integer) }
+        ] { #expect(throws: SyncError.self) { try tail(bad) } }
+        #expect(throws: SyncError.self) { try tail(full, .integer) }
 
         // Runs of entities, which only a snapshot asset has.
         let run =
             "\n],\"instants\":[{\"id\":\"a\",\"at\":\"\(instant)\"},{\"from\":\"b\",\"to\":\"d\",\"at\":\"\(instant)\"},{\"id\":\"e\",\"at\":\"\(instant)\"}]}\n"
         #expect(try tail(run).instantCount == 2 && tail(run).runCount == 1)
-        #expect(throws: FormatError.self) { try tail(run, runs: false) }
-        for length in 0..<run.utf8.count { #expect(throws: FormatError.self) { try tail(String(run.prefix(length))) } }
+        #expect(throws: SyncError.self) { try tail(run, runs: false) }
+        for length in 0..<run.utf8.count { #expect(throws: SyncError.self) { try tail(String(run.prefix(length))) } }
         for bad in [
             run.replacing("\"d\"", with: "\"b\""), run.replacing("\"b\"", with: "\"a\""), run.replacing("\"e\"", with: "\"d\""),
             run.replacing("to", with: "id"),
             run.replacing("instants", with: "deletions"), run.replacing("\"d\"", with: "7"),
-        ] { #expect(throws: FormatError.self) { try tail(bad) } }
+        ] { #expect(throws: SyncError.self) { try tail(bad) } }
     }
 
     @Test func theAssemblyRefusesWhatDoesNotBelongTogether() throws {
@@ -201,17 +202,17 @@ import Testing
         for number in index.blocks.indices { try copy(number, to: whole) }
         #expect(whole.recordCount == 24)
         #expect(try whole.end() == index)
-        #expect(throws: FormatError.self) { try whole.end() }
-        #expect(throws: FormatError.self) { try copy(0, to: whole) }
+        #expect(throws: SyncError.self) { try whole.end() }
+        #expect(throws: SyncError.self) { try copy(0, to: whole) }
 
         let other = try assembly()
-        #expect(throws: FormatError.self) { try copy(1, to: other) }
+        #expect(throws: SyncError.self) { try copy(1, to: other) }
         try copy(0, to: other)
-        #expect(throws: FormatError.self) { try copy(0, to: other) }
+        #expect(throws: SyncError.self) { try copy(0, to: other) }
         try copy(2, to: other)
-        #expect(throws: FormatError.self) { try copy(1, to: other) }
-        #expect(throws: FormatError.self) { try copy(3, to: other) { $0[$0.startIndex + 12] ^= 1 } }
-        #expect(throws: FormatError.self) { try copy(3, to: other) { $0.removeLast() } }
+        #expect(throws: SyncError.self) { try copy(1, to: other) }
+        #expect(throws: SyncError.self) { try copy(3, to: other) { $0[$0.startIndex + 12] ^= 1 } }
+        #expect(throws: SyncError.self) { try copy(3, to: other) { $0.removeLast() } }
 
         // A block whose first key lies within the last one's range of keys.
         let encoder = BlockEncoder(schema: schema, blockEntities: 65_536)
@@ -225,8 +226,8 @@ import Testing
         }
         let overlapping = try assembly()
         try overlapping.append(try block(rows[0...10], isFirst: true))
-        #expect(throws: FormatError.self) { try overlapping.append(try block(rows[5...12], isFirst: false)) }
-        #expect(throws: FormatError.self) { try overlapping.append(try block(rows[11...12], isFirst: true)) }
+        #expect(throws: SyncError.self) { try overlapping.append(try block(rows[5...12], isFirst: false)) }
+        #expect(throws: SyncError.self) { try overlapping.append(try block(rows[11...12], isFirst: true)) }
         try overlapping.append(try block(rows[11...12], isFirst: false))
     }
 

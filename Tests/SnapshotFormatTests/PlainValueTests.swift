@@ -1,6 +1,7 @@
 import Foundation
 import SnapshotFormat
 import SnapshotModel
+import StrictText
 import TestSupport
 import Testing
 
@@ -59,7 +60,7 @@ import Testing
     ])
     func otherJSONIsRefused(json: String) throws {
         for text in ["{\"id\":\"k\",\"value\":\(json)}", "{\"value\": \(json), \"id\":\"k\"}"] {
-            #expect(throws: FormatError.self, "\(text)") { try EntityDocument.give(text, of: Samples.plainColumns()) }
+            #expect(throws: SyncError.self, "\(text)") { try EntityDocument.give(text, of: Samples.plainColumns()) }
         }
     }
 
@@ -87,18 +88,18 @@ import Testing
         for pair in zip(values, values.dropFirst()) {
             let encoder = BlockEncoder(schema: schema, blockEntities: 100)
             try give([pair.1], to: encoder)
-            #expect(throws: FormatError.self) { try give([pair.0], to: encoder) }
+            #expect(throws: SyncError.self) { try give([pair.0], to: encoder) }
         }
     }
 
     @Test func valuesThatNoKeyCanHaveAreRefused() throws {
         let schema = try DatasetSchema(name: "t", table: "t", keys: ["k"], timestamp: nil, columns: [DatasetColumn("k")])
         for value in [Value.null, .real(.infinity), .text([0x61, 0xFF])] {
-            let error = try #require(throws: FormatError.self) { try give([value], to: BlockEncoder(schema: schema, blockEntities: 1)) }
-            #expect(error.code == .badRow && error.place.hasSuffix("column k"))
+            let error = try #require(throws: SyncError.self) { try give([value], to: BlockEncoder(schema: schema, blockEntities: 1)) }
+            #expect(error.format == .badRow && error.place.hasSuffix("column k"))
         }
         for json in [#"{"k":null}"#, "{}", #"{"k":{"textBase64":"/w=="}}"#] {
-            #expect(throws: FormatError.self) { try EntityDocument.give(json, of: schema) }
+            #expect(throws: SyncError.self) { try EntityDocument.give(json, of: schema) }
         }
     }
 
@@ -107,7 +108,7 @@ import Testing
         let schema = try DatasetSchema(
             name: "t", table: "t", keys: ["k"], timestamp: nil, columns: [DatasetColumn("k", .text), DatasetColumn("b", .boolean), DatasetColumn("j", .json)])
         let row: [Value] = [.text("a"), .integer(2), .json("{")]
-        #expect(throws: FormatError.self) { _ = try EntityDocument.make(schema) { try give(row, to: $0) } }
+        #expect(throws: SyncError.self) { _ = try EntityDocument.make(schema) { try give(row, to: $0) } }
         let text = try #require(try EntityDocument.make(schema.withoutShapes) { try give(row, to: $0) })
         #expect(text == #"{"k":"a","b":2,"j":"{"}"#)
         let sink = CollectingSink()

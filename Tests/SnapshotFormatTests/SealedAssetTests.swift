@@ -2,6 +2,7 @@ import Foundation
 import Sealing
 import SnapshotFormat
 import SnapshotModel
+import StrictText
 import TestSupport
 import Testing
 
@@ -51,23 +52,23 @@ import Testing
 
     @Test func keysOfOtherEpochsZonesAndDatasetsOpenNothing() throws {
         var sealed = try asset(200, boxes: Self.boxes(epochs: 2))
-        func fault() -> FormatError? {
-            do { _ = try sealed.rows() } catch { return error as? FormatError }
+        func fault() -> SyncError? {
+            do { _ = try sealed.rows() } catch { return error as? SyncError }
             return nil
         }
         sealed.boxes = try Self.boxes(epochs: 1)
-        #expect(fault()?.code == .keyUnavailable)
+        #expect(fault()?.format == .keyUnavailable)
         #expect(fault()?.reason == "this device has no key of epoch 2")
         for other in [try Self.boxes(epochs: 2, zone: "private/other"), try Self.boxes(epochs: 2, dataset: "other_data")] {
             sealed.boxes = other
-            #expect(fault()?.code == .damaged)
+            #expect(fault()?.format == .damaged)
         }
         sealed.boxes = nil
-        #expect(fault()?.code == .damaged)
+        #expect(fault()?.format == .damaged)
         // A member that is not sealed is refused where members are.
         var plain = try asset(200, boxes: nil)
         plain.boxes = try Self.boxes(epochs: 2)
-        #expect(throws: FormatError.self) { try plain.rows() }
+        #expect(throws: SyncError.self) { try plain.rows() }
         sealed.boxes = try Self.boxes(epochs: 3)
         try sealed.verify()
     }
@@ -79,10 +80,10 @@ import Testing
         let reader = MemberReader(boxes: sealed.boxes), buffer = ByteBuffer()
         let bytes = sealed.bytes(of: two)
         let entry = MemberEntry(offset: one.offset, length: two.length, rawLength: one.rawLength, sha256: two.sha256, rawSHA256: one.rawSHA256)
-        #expect(throws: FormatError.self) { try bytes.withUnsafeBytes { try reader.inflate($0, entry: entry, name: "block 1", into: buffer) } }
+        #expect(throws: SyncError.self) { try bytes.withUnsafeBytes { try reader.inflate($0, entry: entry, name: "block 1", into: buffer) } }
         var exchanged = sealed
         exchanged.bytes.replaceSubrange(one.offset..<two.end, with: sealed.bytes(of: two) + sealed.bytes(of: one))
-        #expect(throws: FormatError.self) { try exchanged.rows() }
+        #expect(throws: SyncError.self) { try exchanged.rows() }
     }
 
     @Test func noFlippedBitChangesAnEntity() throws {
@@ -98,7 +99,7 @@ import Testing
                     MemberEntry(
                         offset: 0, length: bytes.count, rawLength: member.rawLength, sha256: ContentHash(of: bytes), rawSHA256: member.rawSHA256)
                 }
-                #expect(throws: FormatError.self, "bit \(bit)") {
+                #expect(throws: SyncError.self, "bit \(bit)") {
                     try flipped.withUnsafeBytes { try reader.inflate($0, entry: entry, name: "member", into: buffer) }
                 }
             }
@@ -135,7 +136,7 @@ import Testing
         let entry = MemberEntry(offset: 0, length: bytes.count, rawLength: text.count, sha256: hash, rawSHA256: hash)
         let set = try bytes.withUnsafeBytes { try ChangeSet($0, entry: entry, schema: schema, name: "changes", boxes: boxes) }
         #expect(set.entityKeys.count == 20)
-        #expect(throws: FormatError.self) { try bytes.withUnsafeBytes { try ChangeSet($0, entry: entry, schema: schema, name: "changes") } }
+        #expect(throws: SyncError.self) { try bytes.withUnsafeBytes { try ChangeSet($0, entry: entry, schema: schema, name: "changes") } }
     }
 
     @Test func aLostIndexIsMadeAgain() throws {
@@ -151,7 +152,7 @@ import Testing
         }
         // With the keys of another zone no member is found.
         let bytes = try asset(300, boxes: boxes).bytes
-        #expect(throws: FormatError.self) {
+        #expect(throws: SyncError.self) {
             try IndexRebuilder(byteCount: bytes.count, schema: Samples.notes(), boxes: Self.boxes(zone: "private/other")) { offset, target in
                 target.copyBytes(from: bytes[offset..<(offset + target.count)])
             }

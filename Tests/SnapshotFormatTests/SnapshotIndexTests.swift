@@ -1,6 +1,7 @@
 import Foundation
 import SnapshotFormat
 import SnapshotModel
+import StrictText
 import TestSupport
 import Testing
 
@@ -36,15 +37,15 @@ import Testing
         let text = try sample().index.encode()
         let hash = text.withUnsafeBytes { ContentHash(of: $0) }
         #expect(try SnapshotIndex.decode(text, expecting: hash).recordCount == 60)
-        let error = try #require(throws: FormatError.self) { try SnapshotIndex.decode(Data("{}".utf8), expecting: hash) }
-        #expect(error.code == .hashMismatch)
+        let error = try #require(throws: SyncError.self) { try SnapshotIndex.decode(Data("{}".utf8), expecting: hash) }
+        #expect(error.format == .hashMismatch)
     }
 
     @Test func aNewerVersionIsNamedAsSuch() throws {
         let text = String(decoding: try sample().index.encode(), as: UTF8.self)
         let newer = text.replacing("\"formatVersion\":1,", with: "\"formatVersion\":2,\"whatever\":[],")
-        let error = try #require(throws: FormatError.self) { try decode(newer) }
-        #expect(error.code == .unsupportedVersion)
+        let error = try #require(throws: SyncError.self) { try decode(newer) }
+        #expect(error.format == .unsupportedVersion)
     }
 
     /// Each lie is told in an index that is well-formed otherwise.
@@ -61,7 +62,7 @@ import Testing
     func anIndexThatLiesIsRefused(from: String, to: String) throws {
         let text = String(decoding: try sample().index.encode(), as: UTF8.self)
         let range = try #require(text.firstRange(of: from))
-        #expect(throws: FormatError.self) { try decode(text.replacingCharacters(in: range, with: to)) }
+        #expect(throws: SyncError.self) { try decode(text.replacingCharacters(in: range, with: to)) }
     }
 
     @Test(arguments: [
@@ -72,16 +73,16 @@ import Testing
             name: "t", table: "t", keys: ["a", "b"], timestamp: nil, columns: [DatasetColumn("a", .integer), DatasetColumn("b", .integer)])
         let text = String(decoding: try Asset.make(schema, [[.integer(-7), .integer(1)]], blockEntities: 10).index.encode(), as: UTF8.self)
         #expect(text.contains(from) && (try? decode(text)) != nil)
-        #expect(try #require(throws: FormatError.self) { try decode(text.replacing(from, with: to)) }.code == .damaged)
+        #expect(try #require(throws: SyncError.self) { try decode(text.replacing(from, with: to)) }.format == .damaged)
     }
 
     @Test func everyCutIndexIsRefused() throws {
         let text = try sample().index.encode()
         for length in 0..<text.count {
-            let error = try #require(throws: FormatError.self) { try SnapshotIndex.decode(text.prefix(length)) }
-            #expect(error.code == .truncated || error.code == .damaged)
+            let error = try #require(throws: SyncError.self) { try SnapshotIndex.decode(text.prefix(length)) }
+            #expect(error.format == .truncated || error.format == .damaged)
         }
-        #expect(throws: FormatError.self) { try SnapshotIndex.decode(text + Data("\n".utf8)) }
+        #expect(throws: SyncError.self) { try SnapshotIndex.decode(text + Data("\n".utf8)) }
     }
 
     @Test func entriesThatDoNotFitTogetherAreRefused() throws {
@@ -98,24 +99,24 @@ import Testing
         try make()
         var swapped = index.blocks
         swapped.swapAt(1, 2)
-        #expect(throws: FormatError.self) { try make(blocks: swapped) }
-        #expect(throws: FormatError.self) { try make(blocks: Array(index.blocks.dropFirst())) }
-        #expect(throws: FormatError.self) { try make(blocks: index.blocks + [index.blocks[0]]) }
-        #expect(throws: FormatError.self) { try make(tail: changed(index.tail, offset: index.tail.offset + 1)) }
-        #expect(throws: FormatError.self) { try make(tail: changed(index.tail, rawLength: 0)) }
-        #expect(throws: FormatError.self) { try make(tail: changed(index.tail, length: 19)) }
-        #expect(throws: FormatError.self) { try make(header: changed(index.header, rawLength: 257)) }
-        #expect(throws: FormatError.self) { try make(header: changed(index.header, length: Int.max)) }
-        #expect(throws: FormatError.self) { try make(tail: changed(index.tail, length: Int.min)) }
+        #expect(throws: SyncError.self) { try make(blocks: swapped) }
+        #expect(throws: SyncError.self) { try make(blocks: Array(index.blocks.dropFirst())) }
+        #expect(throws: SyncError.self) { try make(blocks: index.blocks + [index.blocks[0]]) }
+        #expect(throws: SyncError.self) { try make(tail: changed(index.tail, offset: index.tail.offset + 1)) }
+        #expect(throws: SyncError.self) { try make(tail: changed(index.tail, rawLength: 0)) }
+        #expect(throws: SyncError.self) { try make(tail: changed(index.tail, length: 19)) }
+        #expect(throws: SyncError.self) { try make(header: changed(index.header, rawLength: 257)) }
+        #expect(throws: SyncError.self) { try make(header: changed(index.header, length: Int.max)) }
+        #expect(throws: SyncError.self) { try make(tail: changed(index.tail, length: Int.min)) }
         // More than deflate can make of its bytes; a bomb has to be declared to be inflated.
-        #expect(throws: FormatError.self) { try make(tail: changed(index.tail, rawLength: index.tail.length * 1032 + 1)) }
+        #expect(throws: SyncError.self) { try make(tail: changed(index.tail, rawLength: index.tail.length * 1032 + 1)) }
         let huge = BlockEntry(
             firstKey: index.blocks[0].firstKey, count: index.blocks[0].count, member: changed(index.blocks[0].member, rawLength: FormatLimits.blockRawBytes + 1)
         )
-        #expect(throws: FormatError.self) { try make(blocks: [huge] + index.blocks.dropFirst()) }
+        #expect(throws: SyncError.self) { try make(blocks: [huge] + index.blocks.dropFirst()) }
         let crowded = BlockEntry(firstKey: index.blocks[0].firstKey, count: index.blocks[0].member.rawLength / 8 + 1, member: index.blocks[0].member)
-        #expect(throws: FormatError.self) { try make(blocks: [crowded] + index.blocks.dropFirst()) }
+        #expect(throws: SyncError.self) { try make(blocks: [crowded] + index.blocks.dropFirst()) }
         let numbered = BlockEntry(firstKey: .integer(1), count: index.blocks[0].count, member: index.blocks[0].member)
-        #expect(throws: FormatError.self) { try make(blocks: [numbered] + index.blocks.dropFirst()) }
+        #expect(throws: SyncError.self) { try make(blocks: [numbered] + index.blocks.dropFirst()) }
     }
 }

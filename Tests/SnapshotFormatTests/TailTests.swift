@@ -99,13 +99,13 @@ import Testing
         let text = try text(contents, schema)
         #expect(try read(text, schema) == contents, "seed \(seed)")
         if contents.instants.values.joined().contains(where: { $0.first != $0.last }) {
-            #expect(throws: FormatError.self) { try read(text, schema, isChange: true) }
+            #expect(throws: SyncError.self) { try read(text, schema, isChange: true) }
         } else {
             #expect(try read(text, schema, isChange: true) == contents, "seed \(seed)")
         }
         // Every cut is found.
         for length in 0..<text.utf8.count where length % 7 == seed % 7 {
-            #expect(throws: FormatError.self) { try read(String(decoding: text.utf8.prefix(length), as: UTF8.self), schema) }
+            #expect(throws: SyncError.self) { try read(String(decoding: text.utf8.prefix(length), as: UTF8.self), schema) }
         }
     }
 
@@ -119,14 +119,14 @@ import Testing
             """
         let tail = try Array(full.utf8).withUnsafeBytes { try SnapshotTail.read($0, .init(schema, columns: schema.columns, at: Self.latest)) }
         #expect(tail.heldCount == 2 && tail.deletionCount == 1 && tail.instantCount == 3 && tail.runCount == 3)
-        for length in 0..<full.utf8.count { #expect(throws: FormatError.self) { try read(String(full.prefix(length)), schema) } }
-        func refuse(_ text: String, _ with: String, _ code: FormatError.Code = .damaged) throws {
+        for length in 0..<full.utf8.count { #expect(throws: SyncError.self) { try read(String(full.prefix(length)), schema) } }
+        func refuse(_ text: String, _ with: String, _ code: SyncError.FormatFault = .damaged) throws {
             #expect(full.contains(text))
             do {
                 _ = try read(full.replacing(text, with: with), schema)
                 Issue.record("\(text) as \(with) was read")
-            } catch let error as FormatError {
-                #expect(error.code == code && error.place.contains("tail"), "\(text) as \(with): \(error)")
+            } catch let error as SyncError where error.format != nil {
+                #expect(error.format == code && error.place.contains("tail"), "\(text) as \(with): \(error)")
             }
         }
         try refuse("{\"k\":8}", "{\"k\":7}", .outOfOrder)
@@ -158,7 +158,7 @@ import Testing
         // A change asset does not name its columns, so one that this device lacks is skipped like its values.
         let change = "\n],\"columns\":{\"a\":[{\"id\":2}],\"other\":[{\"id\":2}]}}\n"
         #expect(try read(change, schema, isChange: true).instants.count == 1)
-        #expect(throws: FormatError.self) { try read(change, schema) }
+        #expect(throws: SyncError.self) { try read(change, schema) }
         // A column of the key changes if its spelling does.
         #expect(try read(change.replacing("other", with: "k"), schema, isChange: true).instants.count == 2)
     }

@@ -3,6 +3,7 @@ import Foundation
 import LocalStore
 import SnapshotFormat
 import SnapshotVersions
+import StrictText
 import TestSupport
 import Testing
 
@@ -57,11 +58,11 @@ import Testing
         switch entry.identifier.prefix(while: { $0 != "." }) {
         case "cloud": return name == "partialFailure" ? nil : SyncError(CloudError(CloudError.Code(name: name), at: "", ""), step: .fetch).code
         case "sync": return SyncError.Code(name: name)
-        case "database": return SyncError(LocalStoreError(LocalStoreError.Code(name: name), at: "", ""), step: .open).code
+        case "database": return SyncError.DatabaseFault.allCases.first { "\($0)" == name }.map { SyncError(database: $0, at: "", "").code }
         case "gate": return .refused
         default:
             switch name {
-            case "tooLarge", "notAContainer": return SyncError(FormatError(FormatError.Code(name: name), at: "", ""), step: .decode).code
+            case "tooLarge", "notAContainer": return SyncError.FormatFault.allCases.first { "\($0)" == name }.map { SyncError(format: $0, at: "", "").code }
             case "badDescription": return .refused
             default: return nil
             }

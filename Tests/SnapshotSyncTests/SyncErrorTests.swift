@@ -2,6 +2,7 @@ import CloudStore
 import LocalStore
 import SnapshotFormat
 import SnapshotModel
+import StrictText
 import Testing
 
 @testable import ProjectSharing
@@ -23,33 +24,28 @@ import Testing
     }
 
     @Test(arguments: [
-        (LocalStoreError.Code.notFound, SyncError.Code.nothingThere), (.damaged, .dataRefused), (.badRow, .dataRefused), (.foreignKeyViolated, .dataRefused),
+        (SyncError.DatabaseFault.notFound, SyncError.Code.nothingThere), (.damaged, .dataRefused), (.badRow, .dataRefused), (.foreignKeyViolated, .dataRefused),
         (.busy, .tryAgainLater), (.running, .tryAgainLater), (.permissionDenied, .permissionDenied), (.notInitialized, .refused),
-        (.schemaMismatch, .refused), (.diskFull, .inputOutput), (.inputOutput, .inputOutput), (LocalStoreError.Code(name: "new"), .inputOutput),
+        (.schemaMismatch, .refused), (.diskFull, .inputOutput), (.inputOutput, .inputOutput),
     ])
-    func everyCodeOfTheDatabaseHasItsMeaning(code: LocalStoreError.Code, expected: SyncError.Code) {
-        let error = SyncError(LocalStoreError(code, at: "app.db", "it is so"), step: .apply)
+    func everyCodeOfTheDatabaseHasItsMeaning(code: SyncError.DatabaseFault, expected: SyncError.Code) {
+        let error = SyncError(SyncError(database: code, at: "app.db", "it is so"), step: .apply)
         #expect(error.code == expected)
         #expect(error.description == "apply failed: app.db: it is so")
         #expect(error.hint == nil)
     }
 
     @Test(arguments: [
-        (FormatError.Code.badRow, SyncError.Code.dataRefused), (.outOfOrder, .dataRefused), (.tooLarge, .dataRefused), (.truncated, .dataRefused),
+        (SyncError.FormatFault.badRow, SyncError.Code.dataRefused), (.outOfOrder, .dataRefused), (.tooLarge, .dataRefused), (.truncated, .dataRefused),
         (.hashMismatch, .dataRefused), (.damaged, .dataRefused), (.badEntity, .dataRefused), (.notAContainer, .dataRefused),
-        (.unsupportedVersion, .refused), (.misuse, .refused), (FormatError.Code(name: "new"), .dataRefused),
+        (.unsupportedVersion, .refused), (.misuse, .refused), (.keyUnavailable, .refused), (.compression, .inputOutput), (.outOfMemory, .tryAgainLater),
     ])
-    func everyCodeOfTheFormatHasItsMeaning(code: FormatError.Code, expected: SyncError.Code) {
-        #expect(SyncError(FormatError(code, at: "block 3", "it is so"), step: .decode).code == expected)
-    }
-
-    @Test func wantOfMemoryIsToBeTriedAgain() {
-        #expect(SyncError(FormatError(.compression, at: "zlib", "no memory", isRetryable: true), step: .compress).isRetryable)
-        #expect(SyncError(FormatError(.compression, at: "zlib", "no memory"), step: .compress).code == .inputOutput)
+    func everyCodeOfTheFormatHasItsMeaning(code: SyncError.FormatFault, expected: SyncError.Code) {
+        #expect(SyncError(format: code, at: "block 3", "it is so").code == expected)
     }
 
     @Test func theFirstStepThatAnErrorCameFromStands() {
-        let first = SyncError(LocalStoreError(.busy, at: "app.db", "locked"), step: .read)
+        let first = SyncError(SyncError(database: .busy, at: "app.db", "locked"), step: .read)
         let second = SyncError(first, step: .store)
         #expect(second.step == .read)
         #expect(second.description == first.description)
@@ -69,12 +65,12 @@ import Testing
         (CloudError(.serverRecordChanged, at: "commit 2", "taken"), "cloud.serverRecordChanged", "Changed elsewhere", true),
         (CloudError(.accountTemporarilyUnavailable, at: "zone", "not now"), "cloud.accountTemporarilyUnavailable", "Account not available", true),
         (CloudError(CloudError.Code(name: "later"), at: "zone", "new"), "cloud.internalError", "Unexpected error", false),
-        (LocalStoreError(.diskFull, at: "app.db", "full"), "database.diskFull", "Disk full", false),
-        (LocalStoreError(.busy, at: "app.db", "locked"), "database.busy", "Database in use", true),
-        (FormatError(.hashMismatch, at: "block 3", "other bytes"), "cloud.damaged", "Damaged data", false),
-        (FormatError(.badRow, at: "row 3", "no key"), "database.badRow", "Entry cannot be synced", false),
-        (FormatError(.unsupportedVersion, at: "file", "newer"), "cloud.incompatibleVersion", "Update needed", false),
-        (FormatError(.compression, at: "zlib", "no memory", isRetryable: true), "sync.tryAgainLater", "Not yet", true),
+        (SyncError(database: .diskFull, at: "app.db", "full"), "database.diskFull", "Disk full", false),
+        (SyncError(database: .busy, at: "app.db", "locked"), "database.busy", "Database in use", true),
+        (SyncError(format: .hashMismatch, at: "block 3", "other bytes"), "cloud.damaged", "Damaged data", false),
+        (SyncError(format: .badRow, at: "row 3", "no key"), "database.badRow", "Entry cannot be synced", false),
+        (SyncError(format: .unsupportedVersion, at: "file", "newer"), "cloud.incompatibleVersion", "Update needed", false),
+        (SyncError(format: .outOfMemory, at: "zlib", "no memory"), "sync.tryAgainLater", "Not yet", true),
         (CancellationError(), "cloud.operationCancelled", "Cancelled", false),
         (SyncError(.refused, at: "app.db", "a guard"), "sync.refused", "Sync stopped", false),
     ])

@@ -96,9 +96,9 @@ package final class EntityApplier: EntitySink {
         }
     }
 
-    private func changed(_ index: Int, _ declared: String, _ how: String) -> LocalStoreError {
-        LocalStoreError(
-            .schemaMismatch, at: "\(place), entity \(count)",
+    private func changed(_ index: Int, _ declared: String, _ how: String) -> SyncError {
+        SyncError(
+            database: .schemaMismatch, at: "\(place), entity \(count)",
             "the column \(schema.columns[index].column) is declared \(declared), which stores a value of this entity \(how)",
             hint: index == rowidIndex || !transaction.takesNewest
                 ? "declare the column as the table was where the values were written, or without a type, which keeps every value"
@@ -124,18 +124,18 @@ package final class EntityApplier: EntitySink {
         }
     }
 
-    private func failure(_ code: Int32) -> LocalStoreError {
+    private func failure(_ code: Int32) -> SyncError {
         let notNull = "NOT NULL constraint failed: \(schema.table)."
         if let message = sqlite3_errmsg(connection).map({ String(cString: $0) }), code & 0xFF == SQLITE_CONSTRAINT, message.exact.hasPrefix(notNull) {
             let column = String(Substring(message.utf8.dropFirst(notNull.utf8.count)))
-            return LocalStoreError(
-                .schemaMismatch, at: "\(place), entity \(count)",
+            return SyncError(
+                database: .schemaMismatch, at: "\(place), entity \(count)",
                 "an entity has no value for the column \(column), which is NOT NULL here and has no default; nothing was changed",
                 hint:
                     "make the table anew with a default for \(column), or let the column be NULL, as it is on the device that wrote the row (its table: snapsync schema); or write a value there, and sync both"
             )
         }
-        return LocalStoreError(
+        return SyncError(
             DatabaseError(resultCode: ResultCode(rawValue: code & 0xFF), message: String(cString: sqlite3_errmsg(connection))),
             at: "\(place), entity \(count)")
     }

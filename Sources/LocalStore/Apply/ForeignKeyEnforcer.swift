@@ -88,7 +88,7 @@ package struct ForeignKeyEnforcer {
 
     /// Applies the declared actions for parents that are gone. Call it after the last insertion.
     ///
-    /// - Throws: ``LocalStoreError`` with `.foreignKeyViolated` if a key forbids a deletion.
+    /// - Throws: ``SyncError`` with `.foreignKeyViolated` if a key forbids a deletion.
     package func enforce() throws {
         let db = transaction.db
         var changed = !keys.isEmpty
@@ -160,8 +160,8 @@ package struct ForeignKeyEnforcer {
             return
         }
         guard count == 0 else {
-            throw LocalStoreError(
-                .foreignKeyViolated, at: "\(transaction.path), table \(key.child)",
+            throw SyncError(
+                database: .foreignKeyViolated, at: "\(transaction.path), table \(key.child)",
                 "\(Format.count(count, "row")) would point at rows of \(key.parent) that are not there (\(action))",
                 hint: datasets.contains(key.child.folded) && datasets.contains(key.parent.folded)
                     ? hint : "nothing was changed; remove or change those rows, or declare the key ON DELETE CASCADE or SET NULL")

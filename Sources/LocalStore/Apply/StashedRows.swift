@@ -135,8 +135,8 @@ package final class StashedRows {
                     """
                 ).bind(.value(key)).run()
             } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
-                throw LocalStoreError(
-                    .badRow, at: "\(transaction.path), table \(schema.table)",
+                throw SyncError(
+                    database: .badRow, at: "\(transaction.path), table \(schema.table)",
                     "a row of this device, whose key no version can contain, does not fit beside the version's rows; nothing was changed",
                     hint: "snapsync verify --local lists such rows; change their keys or delete them, then run the same command again")
             }

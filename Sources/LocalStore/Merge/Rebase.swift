@@ -124,8 +124,8 @@ package final class Rebase {
             }
             if let outcome { return outcome }
             guard yielding != before.0 || restored.count != before.1 else {
-                throw LocalStoreError(
-                    .badRow, at: transaction.path,
+                throw SyncError(
+                    database: .badRow, at: transaction.path,
                     "rows that were changed here fit neither beside the version's rows nor without their changes; nothing was changed",
                     hint: "compare the constraints of the tables with the publisher's, then run the same command again")
             }
@@ -193,7 +193,7 @@ package final class Rebase {
     }
 
     private func stash(_ dataset: Int) throws -> StashedRows {
-        guard let table = rows[dataset] else { throw LocalStoreError(.inputOutput, at: transaction.path, "a temporary table is missing") }
+        guard let table = rows[dataset] else { throw SyncError(database: .inputOutput, at: transaction.path, "a temporary table is missing") }
         return table
     }
 

@@ -10,13 +10,13 @@ import StrictText
 enum DatabaseFile {
     /// Checks that a database can be read or, if `creating`, is certainly missing.
     ///
-    /// - Throws: ``LocalStoreError`` with `.notFound`, `.permissionDenied` or `.inputOutput`.
-    static func verify(_ path: String, creating: Bool) throws(LocalStoreError) {
+    /// - Throws: ``SyncError`` with `.notFound`, `.permissionDenied` or `.inputOutput`.
+    static func verify(_ path: String, creating: Bool) throws(SyncError) {
         if let fault = FileAccess.exists.refusal(path) {
             guard fault.isMissing else { throw failure(fault, at: path, "the database cannot be looked at") }
             if creating { return }
-            throw LocalStoreError(
-                .notFound, at: path, "there is no such database",
+            throw SyncError(
+                database: .notFound, at: path, "there is no such database",
                 hint: "check the path given with --db, or make one with: snapsync init --db \(path.shellWord) --cloud DIR --role reader --create")
         }
         if let fault = FileAccess.read.refusal(path) { throw failure(fault, at: path, "the database cannot be read") }
@@ -32,18 +32,18 @@ enum DatabaseFile {
     /// Why SQLite could not open the database or a file beside it.
     ///
     /// - Parameter path: the database's file; nil if it is not known.
-    static func unopened(_ path: String?) -> LocalStoreError {
+    static func unopened(_ path: String?) -> SyncError {
         let reason = "the database cannot be opened"
         guard let path else { return passing(at: "the database", reason) }
         var isDirectory: ObjCBool = false
         if FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory), isDirectory.boolValue {
-            return LocalStoreError(.notFound, at: path, "\(reason): it is a directory", hint: "check the path given with --db")
+            return SyncError(database: .notFound, at: path, "\(reason): it is a directory", hint: "check the path given with --db")
         }
         // Also called for a database that is about to be created: then its folder tells the reason.
         for (place, access) in [(folder(of: path), FileAccess([.write, .search])), (path, FileAccess([.read, .write]))] {
             guard let fault = access.refusal(place) else { continue }
             if fault.isMissing {
-                return LocalStoreError(.notFound, at: path, reason, hint: "check that the file and its folder exist and can be read and written")
+                return SyncError(database: .notFound, at: path, reason, hint: "check that the file and its folder exist and can be read and written")
             }
             return failure(fault, at: path, reason)
         }
@@ -51,24 +51,24 @@ enum DatabaseFile {
     }
 
     /// Why SQLite opened a database read-only.
-    static func unwritable(_ path: String, _ message: String) -> LocalStoreError {
+    static func unwritable(_ path: String, _ message: String) -> SyncError {
         obstacle(path, message) ?? passing(at: path, "the database cannot be opened for writing")
     }
 
     /// Why this user may not write a database: its file, its folder, or a file that SQLite keeps beside it. Nil if modes and mounts permit it.
     ///
     /// - Parameter message: SQLite's message; nil if no write was attempted.
-    static func obstacle(_ path: String, _ message: String? = nil) -> LocalStoreError? {
+    static func obstacle(_ path: String, _ message: String? = nil) -> SyncError? {
         let said = message.map { " (\($0))" } ?? ""
         guard FileAccess.write.refusal(path) == nil, FileAccess([.write, .search]).refusal(folder(of: path)) == nil else {
-            return LocalStoreError(
-                .permissionDenied, at: path, "the database cannot be written\(said)", hint: "check the owner and mode of the file and of its folder")
+            return SyncError(
+                database: .permissionDenied, at: path, "the database cannot be written\(said)", hint: "check the owner and mode of the file and of its folder")
         }
         for ending in ["-shm", "-wal", "-journal", ".snapsync-lock"] {
             let beside = path + ending
             guard let fault = FileAccess.write.refusal(beside), !fault.isMissing else { continue }
-            return LocalStoreError(
-                .permissionDenied, at: beside, "this file beside the database cannot be written: \(fault.words)",
+            return SyncError(
+                database: .permissionDenied, at: beside, "this file beside the database cannot be written: \(fault.words)",
                 hint: "another user's program has left it; give this user the right to write it (chmod, chown)"
                     + (ending == "-shm" ? ", or remove it while no program has the database open" : ""))
         }
@@ -76,17 +76,18 @@ enum DatabaseFile {
     }
 
     /// The cause may be gone by now: too many open files, or a server that was unreachable.
-    private static func passing(at place: String, _ reason: String) -> LocalStoreError {
-        LocalStoreError(
-            .inputOutput, at: place, "\(reason); nothing was changed",
+    private static func passing(at place: String, _ reason: String) -> SyncError {
+        SyncError(
+            database: .inputOutput, at: place, "\(reason); nothing was changed",
             hint: "check the disk, the mount and the limit of open files, then run the same command again")
     }
 
-    private static func failure(_ fault: SystemFault, at path: String, _ reason: String) -> LocalStoreError {
+    private static func failure(_ fault: SystemFault, at path: String, _ reason: String) -> SyncError {
         guard fault.isForbidden else {
-            return LocalStoreError(.inputOutput, at: path, "\(reason): \(fault.words)", hint: "check the disk or the mount, then run the same command again")
+            return SyncError(
+                database: .inputOutput, at: path, "\(reason): \(fault.words)", hint: "check the disk or the mount, then run the same command again")
         }
-        return LocalStoreError(.permissionDenied, at: path, "\(reason): \(fault.words)", hint: "check the owner and mode of the file and of its folder")
+        return SyncError(database: .permissionDenied, at: path, "\(reason): \(fault.words)", hint: "check the owner and mode of the file and of its folder")
     }
 
     private static func folder(of path: String) -> String {
@@ -107,10 +108,10 @@ package final class MemoryFolder: Sendable {
     /// Creates a folder in the first of `roots` that permits it.
     ///
     /// - Parameter roots: where to try. By default `/dev/shm`, then the temporary directory, whose files may lie on a disk.
-    /// - Throws: ``LocalStoreError`` if none does.
+    /// - Throws: ``SyncError`` if none does.
     package init(roots: [String] = ["/dev/shm", NSTemporaryDirectory()]) throws {
-        var failure: any Error = LocalStoreError(
-            .inputOutput, at: "memory", "there is no place for a database in memory", hint: "make /dev/shm or the temporary directory writable")
+        var failure: any Error = SyncError(
+            database: .inputOutput, at: "memory", "there is no place for a database in memory", hint: "make /dev/shm or the temporary directory writable")
         for root in roots {
             do {
                 Self.sweep(root)
@@ -132,14 +133,14 @@ package final class MemoryFolder: Sendable {
         guard mkdir(hidden, 0o700) == 0 else {
             // Read errno at once: building the message may change it.
             let number = errno
-            throw LocalStoreError(.inputOutput, at: root, "no folder can be made in it: \(String(cString: strerror(number)))")
+            throw SyncError(database: .inputOutput, at: root, "no folder can be made in it: \(String(cString: strerror(number)))")
         }
         do {
             // Lock the folder before it gets the name that other programs look for.
             let lock = try RunLock(database: "\(hidden)/owner")
             guard rename(hidden, shown) == 0 else {
                 let number = errno
-                throw LocalStoreError(.inputOutput, at: root, "a folder in it cannot be renamed: \(String(cString: strerror(number)))")
+                throw SyncError(database: .inputOutput, at: root, "a folder in it cannot be renamed: \(String(cString: strerror(number)))")
             }
             return (shown, lock)
         } catch {

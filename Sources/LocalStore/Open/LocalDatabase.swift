@@ -3,7 +3,7 @@ package import GRDB
 import GRDBSQLite
 import Platform
 package import SnapshotModel
-import StrictText
+package import StrictText
 import Synchronization
 
 /// One SQLite file: the user's tables and, beside them, the toolkit's own, whose names begin with `snapsync_`.
@@ -33,7 +33,7 @@ package final class LocalDatabase: Sendable {
     /// - Parameters:
     ///   - setup: registers the application's functions and collations on each connection.
     ///   - waiting: called when another program's lock delays a connection for more than a second.
-    /// - Throws: ``LocalStoreError`` with `.notFound`, `.damaged`, `.permissionDenied`, `.inputOutput` or `.busy`; what `setup` throws.
+    /// - Throws: ``SyncError`` with `.notFound`, `.damaged`, `.permissionDenied`, `.inputOutput` or `.busy`; what `setup` throws.
     package init(path: String, creating: Bool = false, setup: ConnectionSetup? = nil, waiting: @escaping @Sendable () -> Void = {}) throws {
         try DatabaseFile.verify(path, creating: creating)
         self.path = path
@@ -58,7 +58,7 @@ package final class LocalDatabase: Sendable {
     ///   - connection: a pool or queue of a database file.
     ///   - setup: registers the application's functions and collations on the connections that are opened besides.
     ///   - waiting: called when another program's lock delays a connection for more than a second.
-    /// - Throws: ``LocalStoreError`` as ``init(path:creating:waiting:)``; `.notFound` for a database in memory.
+    /// - Throws: ``SyncError`` as ``init(path:creating:waiting:)``; `.notFound` for a database in memory.
     package init(lent connection: any DatabaseWriter, setup: ConnectionSetup? = nil, waiting: @escaping @Sendable () -> Void = {}) throws {
         path = connection.path
         self.setup = setup
@@ -69,11 +69,11 @@ package final class LocalDatabase: Sendable {
         wait = LockWait(waiting)
         lent = LentConnection(wait)
         let path = path
-        try LocalStoreError.translating(at: path) { try connection.writeWithoutTransaction { try Self.look(into: $0, at: path) } }
+        try SyncError.translating(at: path) { try connection.writeWithoutTransaction { try Self.look(into: $0, at: path) } }
     }
 
     private static func open(_ path: String, _ wait: LockWait, _ setup: ConnectionSetup?) throws -> DatabaseQueue {
-        try LocalStoreError.translating(at: path) {
+        try SyncError.translating(at: path) {
             let queue = try DatabaseQueue(path: path, configuration: configuration(label: "writer", wait, setup))
             try queue.inDatabase { try look(into: $0, at: path) }
             return queue
@@ -84,8 +84,8 @@ package final class LocalDatabase: Sendable {
     private static func look(into db: Database, at path: String) throws {
         _ = try Int.fetchOne(db, sql: "PRAGMA schema_version")
         guard try String.fetchOne(db, sql: "PRAGMA encoding") == "UTF-8" else {
-            throw LocalStoreError(
-                .schemaMismatch, at: path, "the database stores text as UTF-16; entities travel in the order of UTF-8 keys",
+            throw SyncError(
+                database: .schemaMismatch, at: path, "the database stores text as UTF-16; entities travel in the order of UTF-8 keys",
                 hint: "make a UTF-8 copy with: sqlite3 FILE .dump | sqlite3 COPY")
         }
     }
@@ -146,7 +146,7 @@ package final class LocalDatabase: Sendable {
         _ kind: Database.TransactionKind, isPatient: Bool = true, ending: Database.TransactionCompletion = .commit,
         _ body: (LocalTransaction) throws -> T
     ) throws -> T {
-        try LocalStoreError.translating(at: path) {
+        try SyncError.translating(at: path) {
             try withConnection { db in
                 // Set while this thread has the connection, so that no other thread's wait ends early.
                 wait.setPatient(isPatient)
@@ -161,7 +161,7 @@ package final class LocalDatabase: Sendable {
                     result = value
                     return ending
                 }
-                guard let result else { throw LocalStoreError(.inputOutput, at: path, "the transaction did not run") }
+                guard let result else { throw SyncError(database: .inputOutput, at: path, "the transaction did not run") }
                 if ending == .commit { listeners.tell(changes) }
                 return result
             }
@@ -179,7 +179,7 @@ package final class LocalDatabase: Sendable {
 
     /// Switches a newly created database to WAL, so that readers and an import do not wait for each other.
     package func useWAL() throws {
-        try LocalStoreError.translating(at: path) {
+        try SyncError.translating(at: path) {
             try main.writeWithoutTransaction { _ = try String.fetchOne($0, sql: "PRAGMA journal_mode = WAL") }
         }
     }
@@ -199,7 +199,7 @@ extension LocalDatabase {
     ///
     /// Source: `PRAGMA integrity_check` in SQLite's documentation. Its messages name tables, indexes and rows, but no values.
     ///
-    /// - Throws: ``LocalStoreError`` if the file is too damaged to be checked.
+    /// - Throws: ``SyncError`` if the file is too damaged to be checked.
     package func integrityCheck() throws -> [String] {
         // A row that breaks a CHECK constraint is no damage (``TableInspector/rowsBreakingChecks(of:keys:)``).
         let lines = try read { transaction in
@@ -216,7 +216,7 @@ extension LocalDatabase {
 
 extension LocalDatabase {
     /// Why this user may not write the database, according to modes and mounts; nil if nothing prevents it. Writes nothing.
-    package func writingObstacle() -> LocalStoreError? { DatabaseFile.obstacle(path) }
+    package func writingObstacle() -> SyncError? { DatabaseFile.obstacle(path) }
 }
 
 /// Prepares an application's connection for each of the toolkit's transactions, and restores its settings afterwards.
@@ -229,10 +229,10 @@ final class LentConnection: Sendable {
     init(_ wait: LockWait) { self.wait = wait }
 
     /// Throws if the database has no file, because the toolkit's other connections must read what this one has committed.
-    static func verifyFile(_ path: String) throws(LocalStoreError) {
+    static func verifyFile(_ path: String) throws(SyncError) {
         guard !path.isEmpty, !path.exact.hasPrefix(":memory:"), !path.exact.hasPrefix("file:") else {
-            throw LocalStoreError(
-                .notFound, at: path.isEmpty ? "the database" : path, "it is not a file that several connections can open by its path",
+            throw SyncError(
+                database: .notFound, at: path.isEmpty ? "the database" : path, "it is not a file that several connections can open by its path",
                 hint: "open the pool or queue with the path of a file")
         }
     }
@@ -292,8 +292,8 @@ final class LentConnection: Sendable {
                     WHERE type = 'trigger' OR type IN ('table', 'view') AND lower(name) IN (SELECT lower(name) FROM main.sqlite_schema) LIMIT 1
                     """))
         guard let found else { return }
-        throw LocalStoreError(
-            .schemaMismatch, at: "the application's connection", "the temporary \(found) would come between the toolkit and the tables of the file",
+        throw SyncError(
+            database: .schemaMismatch, at: "the application's connection", "the temporary \(found) would come between the toolkit and the tables of the file",
             hint: "drop it before the engine runs, or give the engine the database's path")
     }
 }

@@ -138,8 +138,9 @@ package final class LocalTransaction {
     /// Creates the toolkit's tables and writes the settings. The database must not have settings yet.
     package func initialize(_ wanted: SyncSettings) throws {
         guard try !settings.exists() else {
-            throw LocalStoreError(
-                .notInitialized, at: path, "this database is set up for syncing already", hint: "snapsync status shows how; snapsync detach takes it out again")
+            throw SyncError(
+                database: .notInitialized, at: path, "this database is set up for syncing already",
+                hint: "snapsync status shows how; snapsync detach takes it out again")
         }
         for table in LocalTable.settingsTables { try table.create(in: db) }
         let datasets = String(decoding: try DatasetFile.encode(wanted.datasets), as: UTF8.self)
@@ -167,7 +168,7 @@ package final class LocalTransaction {
                 isKept = try body()
                 return isKept ? .commit : .rollback
             }
-        } catch let error as LocalStoreError where error.code == .badRow {
+        } catch let error as SyncError where error.database == .badRow {
             return false
         } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
             return false
@@ -180,13 +181,13 @@ package final class LocalTransaction {
         var result: T?
         let notices = triggerNotices
         defer { if result == nil { triggerNotices = notices } }
-        try LocalStoreError.translating(at: path) {
+        try SyncError.translating(at: path) {
             try db.inSavepoint {
                 result = try body()
                 return .commit
             }
         }
-        guard let result else { throw LocalStoreError(.inputOutput, at: path, "the savepoint did not run") }
+        guard let result else { throw SyncError(database: .inputOutput, at: path, "the savepoint did not run") }
         return result
     }
 
@@ -197,7 +198,7 @@ package final class LocalTransaction {
     ///
     /// A number is set because it takes effect at once; `ON` and `OFF` take effect only when a transaction ends.
     package func lettingOthersRead<T>(_ body: () throws -> T) throws -> T {
-        let before = try LocalStoreError.translating(at: path) {
+        let before = try SyncError.translating(at: path) {
             let before = try Int.fetchOne(db, sql: "PRAGMA cache_spill") ?? 1
             try db.execute(sql: "PRAGMA cache_spill = \(Int32.max)")
             return before
@@ -209,7 +210,7 @@ package final class LocalTransaction {
             try? db.execute(sql: "PRAGMA cache_spill = \(max(1, before))")
             throw error
         }
-        try LocalStoreError.translating(at: path) { try db.execute(sql: "PRAGMA cache_spill = \(max(1, before))") }
+        try SyncError.translating(at: path) { try db.execute(sql: "PRAGMA cache_spill = \(max(1, before))") }
         return result
     }
 }
@@ -225,8 +226,8 @@ extension TransactionPart {
     var path: String { transaction.path }
 
     /// The error for a value in one of the toolkit's tables that snapsync cannot have written.
-    func damaged(_ table: String, _ reason: String) -> LocalStoreError {
-        LocalStoreError(.damaged, at: "\(path), \(table)", reason, hint: "run snapsync detach and snapsync init again")
+    func damaged(_ table: String, _ reason: String) -> SyncError {
+        SyncError(database: .damaged, at: "\(path), \(table)", reason, hint: "run snapsync detach and snapsync init again")
     }
 
     /// The number that stands for a dataset in the tables of the change tracking; nil if the dataset is not tracked.

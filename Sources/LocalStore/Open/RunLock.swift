@@ -18,7 +18,7 @@ package final class RunLock: Sendable {
 
     /// Takes the lock of `database`, or fails at once.
     ///
-    /// - Throws: ``LocalStoreError`` with `.running` if another run holds it.
+    /// - Throws: ``SyncError`` with `.running` if another run holds it.
     package init(database: String) throws {
         let path = Self.path(for: database), isNew = FileTimes(ofFile: path) == nil
         do throws(FileLock.Failure) {
@@ -28,16 +28,15 @@ package final class RunLock: Sendable {
         } catch {
             switch error {
             case .held:
-                throw LocalStoreError(
-                    .running, at: database, "another run of snapsync works on this database", hint: "let it finish; the next run does what is left",
-                    isRetryable: true)
+                throw SyncError(
+                    database: .running, at: database, "another run of snapsync works on this database", hint: "let it finish; the next run does what is left")
             case .unopened(let fault):
-                throw LocalStoreError(
-                    fault.isForbidden ? .permissionDenied : .inputOutput, at: path, "the lock file cannot be opened: \(fault.words)",
+                throw SyncError(
+                    database: fault.isForbidden ? .permissionDenied : .inputOutput, at: path, "the lock file cannot be opened: \(fault.words)",
                     hint: fault.isForbidden && !isNew
                         ? "another user's run has left it, with sudo perhaps: remove it, or chown it" : "check that the database's folder can be written")
             case .unlockable(let fault):
-                throw LocalStoreError(.inputOutput, at: path, "the lock file cannot be locked: \(fault.words)")
+                throw SyncError(database: .inputOutput, at: path, "the lock file cannot be locked: \(fault.words)")
             }
         }
     }

@@ -65,7 +65,7 @@ package final class KeyCursor {
     /// Returns the next range, or nil after the last one.
     ///
     /// - Parameter cuts: whether a key begins a new range.
-    /// - Throws: ``LocalStoreError`` with `.badRow` for a key that is NULL or an infinite number.
+    /// - Throws: ``SyncError`` with `.badRow` for a key that is NULL or an infinite number.
     package func next(cuts: (LentKey) -> Bool) throws -> KeyRange? {
         if !started {
             started = true
@@ -94,8 +94,8 @@ package final class KeyCursor {
     private func withKey<T>(_ body: (LentKey) -> T) throws -> T {
         for index in values.indices { values[index] = RowStatement.value(handle, Int32(index), isJSON: false) }
         guard let result = shape.lendKey(of: UnsafeBufferPointer(values), using: &keyBytes, body) else {
-            throw LocalStoreError(
-                .badRow, at: place, values.contains(where: \.isNull) ? "a column of the key is NULL" : "an infinite number cannot be a key",
+            throw SyncError(
+                database: .badRow, at: place, values.contains(where: \.isNull) ? "a column of the key is NULL" : "an infinite number cannot be a key",
                 hint: "correct the row; find it with: \(search)")
         }
         return result
@@ -111,7 +111,7 @@ package final class KeyCursor {
             sqlite3_reset(handle)
             return false
         case let code:
-            throw LocalStoreError(DatabaseError(resultCode: ResultCode(rawValue: code)), at: place)
+            throw SyncError(DatabaseError(resultCode: ResultCode(rawValue: code)), at: place)
         }
     }
 }

@@ -41,7 +41,7 @@ package final class ReadSession: Sendable {
                     return true
                 }
             }
-            return try LocalStoreError.translating(at: database.path) {
+            return try SyncError.translating(at: database.path) {
                 try Self.begin(queues)
                 let isSettled = try queues[0].inDatabase { try Self.isSettled(LocalTransaction($0, path: database.path), schemas, &left) }
                 if !isSettled { Self.end(queues) }
@@ -68,7 +68,7 @@ package final class ReadSession: Sendable {
             }
             try database.write(consolidate)
         }
-        throw LocalStoreError(.busy, at: database.path, "programs write without a pause", hint: "try again later", isRetryable: true)
+        throw SyncError(database: .busy, at: database.path, "programs write without a pause", hint: "try again later")
     }
 
     /// Whether every entry of the log is consolidated, and no passing row is left, but for those of rewritten tables. Removes from these what has new entries.
@@ -89,7 +89,7 @@ package final class ReadSession: Sendable {
     }
 
     private static func open(_ count: Int, _ database: LocalDatabase) throws -> [DatabaseQueue] {
-        try LocalStoreError.translating(at: database.path) {
+        try SyncError.translating(at: database.path) {
             try (0..<count).map { try DatabaseQueue(path: database.path, configuration: database.configuration(label: "reader \($0)")) }
         }
     }
@@ -106,7 +106,7 @@ package final class ReadSession: Sendable {
 
     /// Calls `body` with reader `number`. Each reader may be used by one thread at a time.
     package func withReader<T>(_ number: Int, _ body: (DatasetReader) throws -> T) throws -> T {
-        try LocalStoreError.translating(at: path) {
+        try SyncError.translating(at: path) {
             try queues[number].inDatabase { db in try body(DatasetReader(db, path: path)) }
         }
     }

@@ -83,7 +83,7 @@ final class RowStatement {
 
     private func check(_ code: Int32) throws {
         guard code != SQLITE_OK, code != SQLITE_ROW, code != SQLITE_DONE else { return }
-        throw LocalStoreError(
+        throw SyncError(
             DatabaseError(resultCode: ResultCode(rawValue: code), message: String(cString: sqlite3_errmsg(connection))), at: place)
     }
 }

@@ -10,7 +10,7 @@ package struct RowAccess: TransactionPart {
 
     /// Deletes every entity of a dataset and returns an applier for the new ones.
     package func replaceAll(of schema: DatasetSchema) throws -> EntityApplier {
-        try LocalStoreError.translating(at: "\(path), table \(schema.table)") {
+        try SyncError.translating(at: "\(path), table \(schema.table)") {
             try db.execute(sql: "DELETE FROM main.\(schema.table.sqlIdentifier)")
             return try EntityApplier(transaction, schema)
         }
@@ -18,37 +18,37 @@ package struct RowAccess: TransactionPart {
 
     /// Returns an applier that adds entities to the existing ones.
     package func inserting(into schema: DatasetSchema) throws -> EntityApplier {
-        try LocalStoreError.translating(at: "\(path), table \(schema.table)") { try EntityApplier(transaction, schema) }
+        try SyncError.translating(at: "\(path), table \(schema.table)") { try EntityApplier(transaction, schema) }
     }
 
     /// Returns an applier that adds entities, and updates the rows whose keys exist.
     ///
     /// Columns that the dataset does not describe keep their values.
     package func updating(_ schema: DatasetSchema) throws -> EntityApplier {
-        try LocalStoreError.translating(at: "\(path), table \(schema.table)") { try EntityApplier(transaction, schema, updating: true) }
+        try SyncError.translating(at: "\(path), table \(schema.table)") { try EntityApplier(transaction, schema, updating: true) }
     }
 
     /// Checks that a dataset's table holds exactly `count` entities after all were inserted.
     ///
     /// A constraint with ON CONFLICT, or an application's trigger, can drop rows without an error.
     ///
-    /// - Throws: ``LocalStoreError`` with `.badRow`.
+    /// - Throws: ``SyncError`` with `.badRow`.
     package func checkCount(of schema: DatasetSchema, is count: Int) throws {
         let found = try rowCount(of: schema, besideIndexes: true)
         guard found == count else {
             guard try rowCount(of: schema) == found else {
-                throw LocalStoreError(
-                    .badRow, at: "\(path), table \(schema.table)", "an index of the table has lost rows: the index is damaged; nothing was changed",
+                throw SyncError(
+                    database: .badRow, at: "\(path), table \(schema.table)", "an index of the table has lost rows: the index is damaged; nothing was changed",
                     hint: "sqlite3 \(path.shellWord) REINDEX")
             }
-            throw LocalStoreError(
-                .badRow, at: "\(path), table \(schema.table)", "\(count) entities were put in, and the table holds \(found); nothing was changed",
+            throw SyncError(
+                database: .badRow, at: "\(path), table \(schema.table)", "\(count) entities were put in, and the table holds \(found); nothing was changed",
                 hint: "look for constraints with ON CONFLICT and for triggers that insert into or delete from this table")
         }
     }
 
     package func deleteEntity(_ key: EntityKey, of schema: DatasetSchema) throws -> Bool {
-        try LocalStoreError.translating(at: "\(path), table \(schema.table)") {
+        try SyncError.translating(at: "\(path), table \(schema.table)") {
             try KeyedStatement(db, "DELETE FROM \(schema.table.sqlIdentifier) WHERE \(schema.keySQL.matches(nil, "?1"))").bind(.key(key)).run()
             return db.changesCount > 0
         }
@@ -56,7 +56,7 @@ package struct RowAccess: TransactionPart {
 
     /// Deletes the entities whose keys lie in a range.
     package func deleteEntities(of schema: DatasetSchema, in range: KeyRange) throws {
-        try LocalStoreError.translating(at: "\(path), table \(schema.table)") {
+        try SyncError.translating(at: "\(path), table \(schema.table)") {
             let first = range.first.map { KeyedStatement.Parameter.key($0) }, next = range.next.map { KeyedStatement.Parameter.key($0) }
             try KeyedStatement(db, "DELETE FROM \(schema.table.sqlIdentifier) \(schema.keySQL.condition(range))")
                 .bind(next.map { [first ?? .null, $0] } ?? [first].compactMap(\.self)).run()
@@ -65,7 +65,7 @@ package struct RowAccess: TransactionPart {
 
     /// Deletes the entities with those keys, one by one, so that the table's triggers run.
     package func deleteEntities(_ keys: [EntityKey], of schema: DatasetSchema) throws {
-        try LocalStoreError.translating(at: "\(path), table \(schema.table)") {
+        try SyncError.translating(at: "\(path), table \(schema.table)") {
             let statement = try KeyedStatement(db, "DELETE FROM \(schema.table.sqlIdentifier) WHERE \(schema.keySQL.matches(nil, "?1"))")
             for key in keys { try statement.bind(.key(key)).run() }
         }
@@ -80,14 +80,14 @@ package struct RowAccess: TransactionPart {
     ///
     /// - Parameter values: the new values by the columns' positions in the schema.
     package func setValues(_ values: [Int: OwnedValue], of key: EntityKey, in schema: DatasetSchema) throws {
-        try LocalStoreError.translating(at: "\(path), table \(schema.table)") {
+        try SyncError.translating(at: "\(path), table \(schema.table)") {
             let columns = values.keys.sorted()
             guard !columns.isEmpty else { return }
             let table = try TableColumns(db, schema.table)
             for index in columns {
                 guard let form = table?.column(schema.columns[index].column)?.affinity.changed(values[index] ?? .null) else { continue }
-                throw LocalStoreError(
-                    .badRow, at: "\(path), table \(schema.table)", "the column \(schema.columns[index].column) would store the value as \(form)")
+                throw SyncError(
+                    database: .badRow, at: "\(path), table \(schema.table)", "the column \(schema.columns[index].column) would store the value as \(form)")
             }
             let assignments = columns.enumerated().map { "\(schema.columns[$1].column.sqlIdentifier) = ?\($0 + 2)" }.joined(separator: ", ")
             let parameters: [KeyedStatement.Parameter] = [.key(key)] + columns.map { .value(values[$0] ?? .null) }
@@ -133,7 +133,7 @@ package struct RowAccess: TransactionPart {
     ///
     /// - Parameter isCounted: whether to count the rows themselves. An index is smaller, and may have lost entries.
     package func rowCount(of schema: DatasetSchema, besideIndexes isCounted: Bool = false) throws -> Int {
-        try LocalStoreError.translating(at: "\(path), table \(schema.table)") {
+        try SyncError.translating(at: "\(path), table \(schema.table)") {
             try Int.fetchOne(db, sql: "SELECT count(*) FROM \(schema.table.sqlIdentifier)\(isCounted ? " NOT INDEXED" : "")") ?? 0
         }
     }

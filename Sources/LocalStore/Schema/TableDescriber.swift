@@ -13,7 +13,7 @@ package struct TableDescriber: TransactionPart {
 
     /// Describes tables.
     ///
-    /// - Throws: ``LocalStoreError`` with `.schemaMismatch` if the request names a table or column that does not exist.
+    /// - Throws: ``SyncError`` with `.schemaMismatch` if the request names a table or column that does not exist.
     package func describe(_ request: DescriptionRequest) throws -> DatabaseDescription {
         let catalog = try TableCatalog(db)
         var description = DatabaseDescription()
@@ -58,8 +58,8 @@ package struct TableDescriber: TransactionPart {
         let wanted = try GivenTimestamp(given, in: table, at: path)
         let found = try findTimestamp(of: TimestampColumn(db, table: table, references: references(of: table), wanted: wanted.column), given: .some(wanted))
         guard let column = schema.columns.first(where: { $0.column.folded == wanted.column.folded }) else {
-            throw LocalStoreError(
-                .schemaMismatch, at: "\(path), table \(table.name)", "the column \(wanted.column) is not synced", hint: "name another column")
+            throw SyncError(
+                database: .schemaMismatch, at: "\(path), table \(table.name)", "the column \(wanted.column) is not synced", hint: "name another column")
         }
         return try schema.with { ($0.timestamp, $0.timestampUnit) = (column.name, found.unit) }
     }
@@ -85,7 +85,7 @@ extension TableDescriber {
                 reason = "there is no table \(name)"
             }
             let known = catalog.tables.isEmpty ? "the database has no tables of an application" : "the tables are \(catalog.tables.joined(separator: ", "))"
-            throw LocalStoreError(.schemaMismatch, at: path, reason, hint: "correct \(option): \(known)")
+            throw SyncError(database: .schemaMismatch, at: path, reason, hint: "correct \(option): \(known)")
         }
         let skipped = Set(
             try request.skipped.compactMap { name -> ExactText? in
@@ -97,7 +97,7 @@ extension TableDescriber {
         for (table, _) in request.timestamps {
             let name = try find(table, "--timestamp").exact
             guard wanted.contains(name), !skipped.contains(name) else {
-                throw LocalStoreError(.schemaMismatch, at: path, "the table \(name) is not synced", hint: "correct --timestamp")
+                throw SyncError(database: .schemaMismatch, at: path, "the table \(name) is not synced", hint: "correct --timestamp")
             }
         }
         for name in catalog.tables where skipped.contains(name.exact) {
@@ -171,7 +171,7 @@ extension TableDescriber {
             return .dataset(schema)
         } catch let error as SchemaError {
             return .unfit([error.reason])
-        } catch let error as LocalStoreError where error.code == .schemaMismatch {
+        } catch let error as SyncError where error.database == .schemaMismatch {
             let prefix = "dataset \(name): "
             return .unfit([error.reason.exact.hasPrefix(prefix) ? String(error.reason.dropFirst(prefix.count)) : error.reason])
         }
@@ -245,8 +245,8 @@ extension TableDescriber {
         guard let wanted = given else { return found(nil, nil, isGiven: true) }
         let column = wanted.column
         if let why = finder.refusal(of: column, checksValues: false) {
-            throw LocalStoreError(
-                .schemaMismatch, at: "\(path), table \(finder.table.name)", "the column \(column) cannot be the timestamp: it \(why)",
+            throw SyncError(
+                database: .schemaMismatch, at: "\(path), table \(finder.table.name)", "the column \(column) cannot be the timestamp: it \(why)",
                 hint: "name another column, or none: --timestamp \(finder.table.name)=none")
         }
         return found(column, try unit(of: wanted, finder), isGiven: true)
@@ -258,8 +258,8 @@ extension TableDescriber {
         if let unit = wanted.unit ?? finder.unit(of: column) { return unit }
         guard finder.mayHoldNumbers(column) else { return nil }
         let fitting = finder.units(of: column).map(\.rawValue), names = TimestampUnit.allCases.map(\.rawValue)
-        throw LocalStoreError(
-            .schemaMismatch, at: "\(path), table \(finder.table.name)",
+        throw SyncError(
+            database: .schemaMismatch, at: "\(path), table \(finder.table.name)",
             "the rows do not say what the numbers in the column \(column) count\(fitting.isEmpty ? "" : ": they fit \(fitting.joined(separator: " and "))")",
             hint: "say the unit, one of \(names.joined(separator: ", ")): --timestamp \(finder.table.name)=\(column):UNIT")
     }

@@ -152,7 +152,7 @@ extension TableInspector {
     ///
     /// What was not edited is as a version has it, and the next import writes it as the newest version has it.
     ///
-    /// - Throws: ``LocalStoreError`` with `.schemaMismatch`, naming the first row and how many there are.
+    /// - Throws: ``SyncError`` with `.schemaMismatch`, naming the first row and how many there are.
     package func refuseChanges(by types: [OtherType], of schema: DatasetSchema) throws {
         try refuseChangedKeys(by: types, of: schema) { try zonesTable(instead: schema) }
         let edited = try ChangedValues(types, schema), lookup = try transaction.rows.lookup(of: edited.schema)
@@ -161,8 +161,8 @@ extension TableInspector {
             _ = try lookup.give(change.key, to: edited)
         }
         guard let first = edited.first else { return }
-        throw LocalStoreError(
-            .schemaMismatch, at: "\(path), table \(schema.table)",
+        throw SyncError(
+            database: .schemaMismatch, at: "\(path), table \(schema.table)",
             "dataset \(schema.name): the column \(first.type.column) is declared \(first.type.zone) in the zone, which would change edited values of \(Format.count(edited.count, "row")), the first with the key \(first.key); nothing was changed",
             hint:
                 "no version has these values: make the table anew with the zone's type and the values that you want, or without a type, which keeps every value; then: snapsync sync --db \(path.shellWord)"
@@ -171,7 +171,7 @@ extension TableInspector {
 
     /// Refuses keys that the zone's type of their column would change. A device whose table has that type could not store them.
     ///
-    /// - Throws: ``LocalStoreError`` with `.schemaMismatch`, naming the first row and how many there are.
+    /// - Throws: ``SyncError`` with `.schemaMismatch`, naming the first row and how many there are.
     package func refuseOtherKeys(of schema: DatasetSchema, than zone: DatasetDescription) throws {
         guard let table = try TableColumns(db, schema.table) else { return }
         let structure = zone.structure
@@ -194,8 +194,8 @@ extension TableInspector {
         while try rows.step() { try rows.give(to: changed) }
         guard let first = changed.first else { return }
         let here = first.type.here.isEmpty ? "without a type" : first.type.here
-        throw LocalStoreError(
-            .schemaMismatch, at: "\(path), table \(schema.table)",
+        throw SyncError(
+            database: .schemaMismatch, at: "\(path), table \(schema.table)",
             "dataset \(schema.name): the key column \(first.type.column) is declared \(here) here and \(first.type.zone) in the zone, which would change the keys of \(Format.count(changed.count, "row")), the first \(first.key); nothing was changed",
             hint: try hint())
     }

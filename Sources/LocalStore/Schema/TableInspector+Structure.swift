@@ -9,7 +9,7 @@ extension TableInspector {
     /// - Parameter datasets: the datasets that are synced. Foreign keys to other tables are left out.
     package func structure(of schema: DatasetSchema, among datasets: [DatasetSchema]) throws -> TableStructure {
         guard let table = try TableColumns(db, schema.table) else {
-            throw LocalStoreError(.schemaMismatch, at: "\(path), table \(schema.table)", "dataset \(schema.name): there is no such table")
+            throw SyncError(database: .schemaMismatch, at: "\(path), table \(schema.table)", "dataset \(schema.name): there is no such table")
         }
         let described = Set(schema.columns.map { $0.column.folded })
         func areDescribed(_ names: [String]) -> Bool { names.allSatisfy { described.contains($0.folded) } }
@@ -149,21 +149,21 @@ extension TableInspector {
 
     /// Checks that a table can hold the rows that a description permits.
     ///
-    /// - Throws: ``LocalStoreError`` with `.schemaMismatch`, naming the column.
+    /// - Throws: ``SyncError`` with `.schemaMismatch`, naming the column.
     package func check(_ description: DatasetDescription) throws {
         let schema = description.schema
         guard let table = try TableColumns(db, schema.table) else { return }
         for (index, column) in schema.columns.enumerated() {
             guard let own = table.column(column.column), let other = description.structure.column(column.column) else { continue }
             guard !own.affinity.spoils(ColumnAffinity(declared: other.declared.sql, isStrict: description.structure.strict)) else {
-                throw LocalStoreError(
-                    .schemaMismatch, at: "\(path), table \(table.name)",
+                throw SyncError(
+                    database: .schemaMismatch, at: "\(path), table \(table.name)",
                     "dataset \(schema.name): the column \(own.name) is declared \(own.declared) here and \(other.declared.sql) in the zone's description, so SQLite would change its values",
                     hint: "declare the column as the zone does, or without a type, which keeps every value")
             }
             guard own.isNotNull, !other.notNull, column.isOptional, !schema.keyIndices.contains(index) else { continue }
-            throw LocalStoreError(
-                .schemaMismatch, at: "\(path), table \(table.name)",
+            throw SyncError(
+                database: .schemaMismatch, at: "\(path), table \(table.name)",
                 "dataset \(schema.name): the column \(own.name) is NOT NULL here, and the zone's description lets it be NULL",
                 hint: "change the table, or let --create make it in a database that does not have it")
         }

@@ -21,13 +21,13 @@ package struct TableInspector: TransactionPart {
 
     /// Checks that a dataset's table exists and matches its description.
     ///
-    /// - Throws: ``LocalStoreError`` with `.schemaMismatch`, naming dataset, table and column.
+    /// - Throws: ``SyncError`` with `.schemaMismatch`, naming dataset, table and column.
     package func check(of schema: DatasetSchema) throws -> TableShape {
         let place = "\(path), table \(schema.table)"
         let isSetUp = try transaction.settings.exists()
         let hasFile = try isSetUp && transaction.settings.descriptionSource() == .file
-        func refuse(_ reason: String, _ hint: String) -> LocalStoreError {
-            LocalStoreError(.schemaMismatch, at: place, "dataset \(schema.name): \(reason)", hint: hint)
+        func refuse(_ reason: String, _ hint: String) -> SyncError {
+            SyncError(database: .schemaMismatch, at: place, "dataset \(schema.name): \(reason)", hint: hint)
         }
         let lowercased = schema.table.folded
         guard !lowercased.hasPrefix("snapsync_"), !lowercased.hasPrefix("sqlite_") else {
@@ -88,7 +88,7 @@ package struct TableInspector: TransactionPart {
 
     /// The key must be unique by itself, and the dataset must compare it as the table does. Otherwise a version would contain different entities
     /// on different devices.
-    private func checkKey(of schema: DatasetSchema, in table: TableColumns, hasFile: Bool, refuse: (String, String) -> LocalStoreError) throws {
+    private func checkKey(of schema: DatasetSchema, in table: TableColumns, hasFile: Bool, refuse: (String, String) -> SyncError) throws {
         // The rowid holds only integers, in any collation.
         if schema.isKey(table.rowidAlias) { return }
         let names = schema.keyColumns.map(\.column)
@@ -250,13 +250,13 @@ extension TableInspector {
 
     /// A key that no row has, and that no row ever had in a table with AUTOINCREMENT.
     ///
-    /// - Throws: ``LocalStoreError`` with `.badRow` if the largest possible key is taken.
+    /// - Throws: ``SyncError`` with `.badRow` if the largest possible key is taken.
     package func unusedKey(in schema: DatasetSchema) throws -> EntityKey {
         var last = try Int64.fetchOne(db, sql: "SELECT max(\(schema.keyColumns[0].column.sqlIdentifier)) FROM \(schema.table.sqlIdentifier)") ?? 0
         if try db.hasTable("sqlite_sequence") {
             last = max(last, try Int64.fetchOne(db, sql: "SELECT seq FROM sqlite_sequence WHERE name = ? COLLATE NOCASE", arguments: [schema.table]) ?? 0)
         }
-        guard last < .max else { throw LocalStoreError(.badRow, at: "\(path), table \(schema.table)", "the largest key is taken") }
+        guard last < .max else { throw SyncError(database: .badRow, at: "\(path), table \(schema.table)", "the largest key is taken") }
         return .integer(max(0, last) + 1)
     }
 }

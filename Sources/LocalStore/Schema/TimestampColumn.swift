@@ -134,7 +134,7 @@ struct GivenTimestamp {
     /// Finds the column.
     ///
     /// - Parameter path: the database, for errors.
-    /// - Throws: ``LocalStoreError`` with `.schemaMismatch` if the table has no such column, or if there is no such unit.
+    /// - Throws: ``SyncError`` with `.schemaMismatch` if the table has no such column, or if there is no such unit.
     init(_ text: String, in table: TableColumns, at path: String) throws {
         if let column = table.column(text) {
             (self.column, unit) = (column.name, nil)
@@ -142,14 +142,14 @@ struct GivenTimestamp {
         }
         let place = "\(path), table \(table.name)"
         guard let sign = text.utf8.lastIndex(of: UInt8(ascii: ":")), let column = table.column(String(text[..<sign])) else {
-            throw LocalStoreError(
-                .schemaMismatch, at: place, "it has no column \(text)",
+            throw SyncError(
+                database: .schemaMismatch, at: place, "it has no column \(text)",
                 hint: "correct --timestamp: the columns are \(table.columns.map(\.name).joined(separator: ", "))")
         }
         let name = String(text[text.utf8.index(after: sign)...])
         guard let unit = TimestampUnit(rawValue: name) else {
-            throw LocalStoreError(
-                .schemaMismatch, at: place, "there is no unit \(name)",
+            throw SyncError(
+                database: .schemaMismatch, at: place, "there is no unit \(name)",
                 hint: "correct --timestamp: the units are \(TimestampUnit.allCases.map(\.rawValue).joined(separator: ", "))")
         }
         (self.column, self.unit) = (column.name, unit)

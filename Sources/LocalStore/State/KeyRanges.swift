@@ -29,7 +29,7 @@ package struct KeyRanges: TransactionPart {
     /// A copy of a database that has taken another device name has no range until the zone assigns one. Without a range, a new row gets a key above
     /// those of the deleted rows that the version knows, as in the database that was there before.
     ///
-    /// - Throws: ``LocalStoreError`` with `.badRow` if the keys are used up.
+    /// - Throws: ``SyncError`` with `.badRow` if the keys are used up.
     package func advance(_ schemas: [DatasetSchema]) throws {
         let own = try current().flatMap { try settings.device() == $0.device ? $0.range : nil }
         for schema in schemas where try transaction.tables.hasAutoincrement(schema) {
@@ -51,8 +51,8 @@ package struct KeyRanges: TransactionPart {
         let last = max(0, try lastKey(of: schema))
         if range.contains(last) { return }
         guard let first = range.next(after: last) else {
-            throw LocalStoreError(
-                .badRow, at: "\(path), table \(schema.table)", "there are no keys left for new rows of this device after \(last)",
+            throw SyncError(
+                database: .badRow, at: "\(path), table \(schema.table)", "there are no keys left for new rows of this device after \(last)",
                 hint: "give new rows smaller keys")
         }
         try setCounter(of: schema, first - 1)

@@ -39,7 +39,7 @@ extension RunKind {
 extension LocalDatabase {
     /// Records a failure, unless another program holds the database's lock: recording is not worth another wait of ten seconds.
     ///
-    /// - Throws: ``LocalStoreError`` if the record could not be written.
+    /// - Throws: ``SyncError`` if the record could not be written.
     package func note(_ failure: RunFailure) throws {
         try withoutWaiting { try $0.state.lastFailure.set(failure) }
     }

@@ -37,18 +37,18 @@ package struct SettingsTable: TransactionPart {
 
     /// Reads the settings.
     ///
-    /// - Throws: ``LocalStoreError`` with `.notInitialized` if there are none.
+    /// - Throws: ``SyncError`` with `.notInitialized` if there are none.
     package func read() throws -> SyncSettings {
         guard try db.hasTable("snapsync_settings") else {
             let orphans = try transaction.tracking.triggeredTables()
             guard orphans.isEmpty else {
-                throw LocalStoreError(
-                    .notInitialized, at: path,
+                throw SyncError(
+                    database: .notInitialized, at: path,
                     "this database is not set up for syncing, but \(orphans.joined(separator: ", ")) still have triggers of snapsync, whose tables are gone: no program can write there",
                     hint: "to remove the triggers: snapsync detach --db \(path.shellWord)")
             }
-            throw LocalStoreError(
-                .notInitialized, at: path, "this database is not set up for syncing",
+            throw SyncError(
+                database: .notInitialized, at: path, "this database is not set up for syncing",
                 hint: "run: snapsync init --db \(path.shellWord) --cloud DIR --role writer|reader|peer")
         }
         func value(_ key: String) throws -> String {
@@ -57,7 +57,8 @@ package struct SettingsTable: TransactionPart {
         }
         func isSet(_ key: String) throws -> Bool { try text(key)() == "1" }
         guard try value("formatVersion") == "1" else {
-            throw LocalStoreError(.schemaMismatch, at: "\(path), snapsync_settings", "the settings were written by a newer snapsync", hint: "update snapsync")
+            throw SyncError(
+                database: .schemaMismatch, at: "\(path), snapsync_settings", "the settings were written by a newer snapsync", hint: "update snapsync")
         }
         guard let role = SyncRole(rawValue: try value("role")) else {
             throw damaged("snapsync_settings", "the role is not known")
@@ -65,7 +66,7 @@ package struct SettingsTable: TransactionPart {
         let datasets: [DatasetSchema]
         do {
             datasets = try DatasetFile.decode(try value("datasets"))
-        } catch let error as LocalStoreError {
+        } catch let error as SyncError where error.database != nil {
             throw error
         } catch {
             throw damaged("snapsync_settings", "the datasets cannot be read: \(DatasetFile.explain(error))")

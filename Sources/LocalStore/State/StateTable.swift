@@ -183,7 +183,7 @@ struct KeyValueTable: TransactionPart {
     ///
     /// Every run reads a dozen keys within a few milliseconds, so the connection caches the statement.
     ///
-    /// - Throws: ``LocalStoreError`` with `.damaged` if the value is not UTF-8 text.
+    /// - Throws: ``SyncError`` with `.damaged` if the value is not UTF-8 text.
     func text(of key: String) throws -> String? {
         let statement = try KeyedStatement(db, "SELECT value FROM \(name) WHERE key = ?").bind(.text(key))
         guard try statement.step() else { return nil }

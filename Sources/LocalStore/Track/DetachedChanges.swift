@@ -120,7 +120,7 @@ package struct DetachedDevice: Hashable, Sendable, Codable {
     /// Describes the device of a database that is about to be detached.
     package init(_ settings: SyncSettings, nonces: ReportNonces?, database: String) throws {
         guard let file = FileTimes(ofFile: database) else {
-            throw LocalStoreError(.notFound, at: database, "there is no such database", hint: "check the path given with --db")
+            throw SyncError(database: .notFound, at: database, "there is no such database", hint: "check the path given with --db")
         }
         (cloudUUID, zone, device) = (settings.cloudUUID, settings.zone, settings.device)
         self.nonces = nonces
@@ -143,7 +143,7 @@ package struct DetachedDevice: Hashable, Sendable, Codable {
 
     /// Writes the file beside a database.
     ///
-    /// - Throws: ``LocalStoreError`` with `.permissionDenied` or `.inputOutput`; no file is left behind then.
+    /// - Throws: ``SyncError`` with `.permissionDenied` or `.inputOutput`; no file is left behind then.
     package func write(besides database: String) throws {
         let path = Self.path(for: database), temporary = path + "-" + String(UInt64.random(in: 0 ... .max), radix: 16)
         do {
@@ -151,8 +151,8 @@ package struct DetachedDevice: Hashable, Sendable, Codable {
                 try FileReplacement.replace(path, by: $0, through: temporary, mode: 0o600, like: database)
             }
         } catch let fault as SystemFault {
-            throw LocalStoreError(
-                fault.isForbidden ? .permissionDenied : .inputOutput, at: path, "the device's name cannot be kept: \(fault.words)",
+            throw SyncError(
+                database: fault.isForbidden ? .permissionDenied : .inputOutput, at: path, "the device's name cannot be kept: \(fault.words)",
                 hint: "check that the database's folder can be written and has room, then run the same command again")
         }
     }

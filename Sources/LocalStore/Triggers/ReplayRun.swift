@@ -161,7 +161,7 @@ final class ReplayRun {
     /// Throws if a trigger, or a constraint of a table that it writes, refused a change. Triggers that cannot run here refuse nothing.
     func refuse(_ failed: [Failed]) throws {
         guard let cause = failed.first(where: { $0.cause.isRefusal })?.cause else { return }
-        throw LocalStoreError(.badRow, at: "\(transaction.path), table \(cause.table)", cause.what)
+        throw SyncError(database: .badRow, at: "\(transaction.path), table \(cause.table)", cause.what)
     }
 
     /// Notices about changes that were forced, one sentence for each cause.

@@ -27,10 +27,10 @@ package struct TriggerSurvey: Sendable {
 
     /// Surveys a database.
     ///
-    /// - Throws: ``LocalStoreError`` if it cannot be opened.
+    /// - Throws: ``SyncError`` if it cannot be opened.
     package init(_ database: LocalDatabase, _ schemas: [DatasetSchema]) throws {
         let (path, setup) = (database.path, database.setup)
-        let all = try LocalStoreError.translating(at: path) { try StatementCompiler(path: path, setup).triggers() }
+        let all = try SyncError.translating(at: path) { try StatementCompiler(path: path, setup).triggers() }
         var unwritable: [String: String] = [:]
         var keys: [String: String] = [:]
         var needs: [ExactText: String] = [:]
@@ -90,7 +90,7 @@ private final class StatementCompiler {
         let code = sqlite3_open_v2(path, &connection, SQLITE_OPEN_READONLY, nil)
         guard code == SQLITE_OK, let connection else {
             let message = connection.map { String(cString: sqlite3_errmsg($0)) }
-            throw LocalStoreError(DatabaseError(resultCode: ResultCode(rawValue: code), message: message), at: path)
+            throw SyncError(DatabaseError(resultCode: ResultCode(rawValue: code), message: message), at: path)
         }
         sqlite3_busy_timeout(connection, 10_000)
         try setup?(connection)

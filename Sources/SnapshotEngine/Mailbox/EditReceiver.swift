@@ -235,7 +235,7 @@ struct DeviceEdits {
             _ = try EntityDocument.make(schema.partial) { sink in try values.lending { try sink.take($0) } }
             return nil
         } catch {
-            return (error as? FormatError)?.reason ?? "\(error)"
+            return (error as? SyncError)?.reason ?? "\(error)"
         }
     }
 
@@ -257,7 +257,7 @@ struct DeviceEdits {
         guard let first = edits.first else { return EditReceiver.Outcome() }
         do {
             return try transaction.undoingOnError { try putAll(edits) }
-        } catch let error as LocalStoreError where [.badRow, .foreignKeyViolated, .schemaMismatch].contains(error.code) {
+        } catch let error as SyncError where [.badRow, .foreignKeyViolated, .schemaMismatch].contains(error.database) {
             let places = Set(edits.map(\.place))
             guard places.count > 1 else {
                 var outcome = EditReceiver.Outcome()

@@ -75,7 +75,7 @@ package struct ReceivedMessage: Sendable {
         do {
             let fields = try EntityDocument.give(row, of: schema.withoutShapes, to: values)
             guard fields.allSatisfy({ known.contains($0.exact) }) else { throw Fault(reason: unknown) }
-        } catch let error as FormatError {
+        } catch let error as SyncError where error.format != nil {
             throw Fault(reason: "a row is not one of \(schema.name): \(error.reason)")
         }
         guard values.values.lending({ schema.keyShape.key(of: $0) }) == key else {

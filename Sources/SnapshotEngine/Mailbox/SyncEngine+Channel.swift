@@ -150,7 +150,7 @@ private struct UpdateEdit {
             do {
                 let unknown = try EntityDocument.give(message.entity ?? "", of: schema, to: row)
                 guard unknown.isEmpty else { throw ChannelMessage.refusal("its bucket has fields that this device does not know") }
-            } catch let error as FormatError {
+            } catch let error as SyncError where error.format != nil {
                 throw ChannelMessage.refusal("its bucket is not one of the dataset: \(error.reason)")
             }
             guard row.values.lending({ schema.keyShape.key(of: $0) }) == place.key else {

@@ -4,7 +4,7 @@ import Foundation
 import LocalStore
 import Logging
 public import SnapshotVersions
-import StrictText
+public import StrictText
 
 /// Opens a store at the highest possible level: cloud and database, else the database, else a database in memory. Keeps the reason for each level
 /// that fails.
@@ -57,11 +57,11 @@ struct OpeningWalk: Sendable {
             let made = try local.write { try $0.tables.createBuiltIn() }
             log(made.isEmpty ? "the built-in tables are there" : "made the \(Format.word(made.count, "table")) \(made.joined(separator: ", "))")
             return false
-        } catch let error as LocalStoreError where error.code == .permissionDenied {
+        } catch let error as SyncError where error.database == .permissionDenied {
             // A database that can only be read is better than none.
             log("the database can only be read")
             return true
-        } catch let error as LocalStoreError where error.code == .busy {
+        } catch let error as SyncError where error.database == .busy {
             log("another program holds the database's lock; went on without it")
             return false
         }

@@ -173,7 +173,7 @@ package struct ExportRun: Sendable {
             }
             let token = try await device.cloud.at(.announce) { try await $0.publish(commit) }
             return AnnouncedVersion(token: token, stored: stored, pending: pending)
-        } catch let error as SyncError where error.isOutcomeUnknown {
+        } catch let error as SyncError where error.cloud?.code == .serverResponseLost {
             // The commit may still arrive, and then it needs its assets. If it does not arrive, a prune removes them.
             throw error
         } catch {

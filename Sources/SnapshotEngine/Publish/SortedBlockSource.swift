@@ -5,6 +5,7 @@ import Sealing
 import SnapshotFormat
 import SnapshotModel
 import SnapshotVersions
+import StrictText
 
 /// Reads a table in the order of its pages and sorts its entities by key in a scratch file: an external sort.
 ///
@@ -198,8 +199,8 @@ final class SortedBlockSource: BlockSource, @unchecked Sendable {
             // A full disk: the asset needs the space.
             if isUnsorted { runs.close() }
             guard isUnsorted || spilledCount == keyCount else {
-                throw LocalStoreError(
-                    .damaged, at: place, "its index has \(keyCount) keys, and the table \(spilledCount) rows",
+                throw SyncError(
+                    database: .damaged, at: place, "its index has \(keyCount) keys, and the table \(spilledCount) rows",
                     hint: "check the database: sqlite3 FILE 'PRAGMA integrity_check'")
             }
         }

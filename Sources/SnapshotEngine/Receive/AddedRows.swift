@@ -41,7 +41,7 @@ final class AddedRows: EntitySink {
             let all = isThere ? zip(values.map(OwnedValue.init), there.values).map { $0 == .null ? $1 : $0 } : values.map(OwnedValue.init)
             try transaction.undoingOnError { try all.lending { try applier.take($0) } }
             if isThere { replacedCount += 1 } else { addedCount += 1 }
-        } catch let error as LocalStoreError where error.code == .badRow {
+        } catch let error as SyncError where error.database == .badRow {
             misfitCount += 1
         }
     }

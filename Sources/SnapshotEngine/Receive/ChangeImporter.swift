@@ -50,7 +50,7 @@ struct ChangeImporter {
         let rows = try before?.lookup()
         do {
             try changes.give(to: SeveralSinks([applier, late, changes.instants.isEmpty ? nil : own])) { _ = try rows?.give($0, to: $1) }
-        } catch let error as LocalStoreError where error.code == .badRow && hasOwnRows {
+        } catch let error as SyncError where error.database == .badRow && hasOwnRows {
             throw SyncError(.needsWholeVersion, step: .apply, at: schema.name, "rows that were changed here hold UNIQUE values of the version's")
         }
         try before?.drop()

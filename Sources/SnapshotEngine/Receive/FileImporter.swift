@@ -200,8 +200,9 @@ struct FileImporter: Sendable {
     private func at<T>(_ step: SyncStep, _ path: String, _ body: () throws -> T) throws -> T {
         do {
             return try body()
-        } catch let error as FormatError {
-            throw SyncError(error, step: step, at: path, "\(error.reason) (\(error.place)); nothing was changed", hint: error.hint)
+        } catch var error as SyncError where error.format != nil {
+            (error.step, error.place, error.reason) = (step, path, "\(error.reason) (\(error.place)); nothing was changed")
+            throw error
         }
     }
 }

@@ -32,7 +32,7 @@ struct VersionReplacement {
     func run() throws -> Replaced? {
         do {
             return try attempt(ignoringChecks: false)
-        } catch  where LocalStoreError.isBrokenCheck(error) {
+        } catch  where SyncError.isBrokenCheck(error) {
             // The version's rows are what other devices hold, and only a device that has the row can correct it.
             return try attempt(ignoringChecks: true)
         }

@@ -2,6 +2,7 @@ import CloudStore
 import LocalStore
 import SnapshotModel
 import SnapshotVersions
+import StrictText
 
 extension SchemaUpdate {
     /// Takes over what all devices of the zone must agree on: the choice of the timestamp, the rules for edits by readers, and which columns change as one. The device that

@@ -2,7 +2,7 @@ import CloudStore
 package import LocalStore
 package import SnapshotModel
 package import SnapshotVersions
-import StrictText
+package import StrictText
 
 /// Updates the descriptions of the datasets to the tables of this database and to the zone.
 ///

@@ -4,6 +4,7 @@ import Foundation
 package import ObjectCloud
 import SnapshotModel
 import SnapshotVersions
+import StrictText
 
 /// Opens or makes the cloud that `--cloud` names: a directory, or a bucket as `s3://BUCKET/PREFIX`.
 package enum CloudLocation {

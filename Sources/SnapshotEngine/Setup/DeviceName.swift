@@ -2,6 +2,7 @@ import CloudStore
 import Foundation
 import LocalStore
 import SnapshotVersions
+import StrictText
 
 /// The name that a database gets at `init`: the requested one, else the one that it had before `detach`, else a new one.
 package struct DeviceName {

@@ -19,7 +19,7 @@ extension SyncEngine {
             do {
                 return try await body()
             } catch let error as SyncError {
-                guard let move = error.move else { throw error }
+                guard let move = error.cloud?.successor else { throw error }
                 try await follow(move)
             }
         }
@@ -49,7 +49,7 @@ extension SyncEngine {
             let notice = try await follower.run()
             moves.withLock { $0.append(notice) }
         } catch let error as SyncError {
-            guard let next = error.move, next.zone != successor.zone, limit > 1 else { throw error }
+            guard let next = error.cloud?.successor, next.zone != successor.zone, limit > 1 else { throw error }
             try database.write(at: .open) { try $0.state.nextZone.set(String(decoding: StrictJSON.encode(next), as: UTF8.self)) }
             try await follow(next, limit: limit - 1)
         }

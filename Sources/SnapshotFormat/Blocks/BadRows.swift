@@ -1,4 +1,5 @@
 package import SnapshotModel
+package import StrictText
 
 /// A sink that finds the rows that cannot be entities: it keeps the first reasons, and counts all of them.
 ///
@@ -7,7 +8,7 @@ package final class BadRows: EntitySink {
     /// How many reasons are kept.
     private let limit: Int
     /// The reasons of the first bad rows, in the order of the rows.
-    package private(set) var faults: [FormatError] = []
+    package private(set) var faults: [SyncError] = []
     /// How many rows are bad.
     package private(set) var count = 0
     private var schema: DatasetSchema?
@@ -24,7 +25,7 @@ package final class BadRows: EntitySink {
         do {
             try encoder.take(values)
             while let block = encoder.popCompleted() { encoder.recycle(block) }
-        } catch let error as FormatError where error.code == .badRow || error.code == .tooLarge {
+        } catch let error as SyncError where error.format == .badRow || error.format == .tooLarge {
             // An encoder is unusable after an error.
             self.encoder = nil
             count += 1

@@ -1,5 +1,6 @@
 package import Sealing
 package import SnapshotModel
+import StrictText
 
 /// Encodes entities in key order as blocks of canonical JSON, and cuts the blocks by the cut rule.
 ///
@@ -31,11 +32,11 @@ package final class BlockEncoder: EntitySink, @unchecked Sendable {
 
     /// Takes one entity: a value for each column of the schema, in its order. Its key must be greater than the previous one.
     ///
-    /// - Throws: ``FormatError`` with `.badRow`, `.outOfOrder` or `.tooLarge`, naming dataset, key and column. The encoder is unusable after an
+    /// - Throws: ``SyncError`` with `.badRow`, `.outOfOrder` or `.tooLarge`, naming dataset, key and column. The encoder is unusable after an
     ///   error.
     package func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
         guard values.count == plan.count else {
-            throw FormatError(.misuse, at: plan.schema.name, "\(values.count) values were given for \(plan.count) columns")
+            throw SyncError(format: .misuse, at: plan.schema.name, "\(values.count) values were given for \(plan.count) columns")
         }
         try entities.withKey(values, using: &keyBytes) { key in
             guard last.isBefore(key) else { throw orderFault(at: entities.place(values, plan.keyIndex)) }
@@ -49,7 +50,7 @@ package final class BlockEncoder: EntitySink, @unchecked Sendable {
 
     /// Takes an entity that ``RecordEncoder`` has checked and encoded: its key, and its JSON. Its key must be greater than the previous one.
     ///
-    /// - Throws: ``FormatError`` with `.outOfOrder`, naming dataset and key. The encoder is unusable after an error.
+    /// - Throws: ``SyncError`` with `.outOfOrder`, naming dataset and key. The encoder is unusable after an error.
     func take(key: LentKey, entity: UnsafeRawBufferPointer) throws {
         guard last.isBefore(key) else { throw orderFault(at: "\(plan.schema.name), key \(key.owned)") }
         if cutter.cuts(before: key) { completeBlock() }
@@ -110,9 +111,9 @@ package final class BlockEncoder: EntitySink, @unchecked Sendable {
         current = nil
     }
 
-    private func orderFault(at place: String) -> FormatError {
-        FormatError(
-            .outOfOrder, at: place, "its key does not come after the key before, \(last.key?.description ?? "none")",
+    private func orderFault(at place: String) -> SyncError {
+        SyncError(
+            format: .outOfOrder, at: place, "its key does not come after the key before, \(last.key?.description ?? "none")",
             hint: "the key's column must be unique and of collation BINARY, and the rows be read in its order")
     }
 }

@@ -1,4 +1,5 @@
 package import SnapshotModel
+import StrictText
 internal import StrictText
 
 /// Parses the blocks of snapshot assets strictly, and checks them against the index.
@@ -24,7 +25,7 @@ package final class BlockParser: @unchecked Sendable {
     /// Checks UTF-8, the exact separators, every entity against the schema, that keys ascend strictly within the block and up to the next
     /// block's first key, and the number of entities and the first key against the index.
     ///
-    /// - Throws: ``FormatError`` with `.damaged`, `.badEntity` or `.outOfOrder`, naming block, entity (both from 0) and column. The block's
+    /// - Throws: ``SyncError`` with `.damaged`, `.badEntity` or `.outOfOrder`, naming block, entity (both from 0) and column. The block's
     ///   contents are invalid after an error.
     package func parse(_ block: EntityBlock, number: Int, of index: SnapshotIndex) throws {
         let next = number + 1 < index.blocks.count ? index.blocks[number + 1].firstKey : nil
@@ -35,13 +36,13 @@ package final class BlockParser: @unchecked Sendable {
     package func parse(_ block: EntityBlock, entry: BlockEntry, number: Int, nextFirstKey: EntityKey?) throws {
         let count = try parse(block, number: number)
         guard count == entry.count else {
-            throw FormatError(.damaged, at: place(number), "it holds \(count) entities, and the index says \(entry.count)", hint: Self.hint)
+            throw SyncError(format: .damaged, at: place(number), "it holds \(count) entities, and the index says \(entry.count)", hint: Self.hint)
         }
         guard block.firstKey == entry.firstKey else {
-            throw FormatError(.damaged, at: place(number), "its first key is not the one in the index", hint: Self.hint)
+            throw SyncError(format: .damaged, at: place(number), "its first key is not the one in the index", hint: Self.hint)
         }
         if let nextFirstKey, let lastKey = block.lastKey, !(lastKey < nextFirstKey) {
-            throw FormatError(.outOfOrder, at: place(number), "its last key does not come before the next block's first", hint: Self.hint)
+            throw SyncError(format: .outOfOrder, at: place(number), "its last key does not come before the next block's first", hint: Self.hint)
         }
     }
 
@@ -51,7 +52,7 @@ package final class BlockParser: @unchecked Sendable {
         block.raw.seal()
         let bytes = block.raw.bytes
         if let fault = UTF8Check.firstFault(in: bytes) {
-            throw FormatError(.damaged, at: place(number), "byte \(fault) is not UTF-8", hint: Self.hint)
+            throw SyncError(format: .damaged, at: place(number), "byte \(fault) is not UTF-8", hint: Self.hint)
         }
         let scanner = JSONScanner(bytes)
         var position = 0
@@ -97,9 +98,9 @@ package final class BlockParser: @unchecked Sendable {
 
     @inline(never)
     private func fault(
-        _ number: Int, _ count: Int, _ code: FormatError.Code, _ reason: String, column: Int? = nil
-    ) -> FormatError {
+        _ number: Int, _ count: Int, _ code: SyncError.FormatFault, _ reason: String, column: Int? = nil
+    ) -> SyncError {
         let place = place(number) + ", entity \(count)" + (column.map { ", column \(plan.name($0))" } ?? "")
-        return FormatError(code, at: place, reason, hint: Self.hint)
+        return SyncError(format: code, at: place, reason, hint: Self.hint)
     }
 }

@@ -1,4 +1,5 @@
 internal import CZlib
+import StrictText
 #if canImport(CIsal)
     internal import CIsal
 #endif
@@ -71,7 +72,7 @@ extension GzipMember {
             let isDone = isal_deflate_stateless(stream) == COMP_OK && stream.pointee.avail_in == 0
             joined.clear()
             joined.trim(to: 4 << 20)
-            guard isDone else { throw FormatError(.compression, at: "compression", "ISA-L found no room for \(whole.count) bytes") }
+            guard isDone else { throw SyncError(format: .compression, at: "compression", "ISA-L found no room for \(whole.count) bytes") }
             return room - Int(stream.pointee.avail_out)
         }
     }

@@ -1,5 +1,6 @@
 internal import CZlib
 package import Sealing
+import StrictText
 
 /// Compresses blocks, and the file's head and tail, into one gzip member each, and encrypts the members in a sealed zone.
 ///
@@ -28,7 +29,7 @@ package final class MemberCompressor: @unchecked Sendable {
         _ block: RawBlock, isFirst: Bool, reusing member: CompressedMember? = nil
     ) throws -> CompressedBlock {
         guard let firstKey = block.firstKey, let lastKey = block.lastKey else {
-            throw FormatError(.misuse, at: "compression", "an empty block, or one that is not complete")
+            throw SyncError(format: .misuse, at: "compression", "an empty block, or one that is not complete")
         }
         let member = member ?? CompressedMember()
         try compress(entities: block.bytes, rawSHA256: block.rawSHA256, isFirst: isFirst, into: member)
@@ -70,7 +71,7 @@ package final class MemberCompressor: @unchecked Sendable {
     private func seal(_ bytes: UnsafeRawBufferPointer, _ boxes: DatasetBoxes, into buffer: ByteBuffer) throws {
         buffer.clear()
         buffer.reserve(bytes.count + BoxKeys.overhead)
-        try FormatError.opening("sealing") { () throws(BoxError) in try boxes.sealMember(bytes) { buffer.append($0) } }
+        try SyncError.opening("sealing") { () throws(BoxError) in try boxes.sealMember(bytes) { buffer.append($0) } }
     }
 
     private func deflate(_ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer, into buffer: ByteBuffer) throws {
@@ -108,7 +109,7 @@ final class Deflater {
     /// Compresses two pieces, the second after the first, to `target`, which must have room for ``bound(_:)`` bytes.
     ///
     /// - Returns: the stream's length in bytes.
-    /// - Throws: ``FormatError`` with `.compression` if memory is short.
+    /// - Throws: ``SyncError`` with `.compression` if memory is short.
     func deflate(_ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer, to target: UnsafeMutablePointer<UInt8>, room: Int) throws -> Int {
         #if canImport(CIsal)
             if engine == .isal, first.count + second.count <= Int(UInt32.max) {
@@ -163,8 +164,8 @@ private final class ZlibDeflater {
         return CZlib.deflate(stream, flush)
     }
 
-    private static func fault(_ status: Int32) -> FormatError {
-        FormatError(.compression, at: "compression", "zlib failed with status \(status)", hint: "free memory and try again", isRetryable: true)
+    private static func fault(_ status: Int32) -> SyncError {
+        SyncError(format: .outOfMemory, at: "compression", "zlib failed with status \(status)", hint: "free memory and try again")
     }
 }
 

@@ -1,6 +1,7 @@
 internal import CZlib
 internal import Foundation
 package import Sealing
+import StrictText
 
 /// Decrypts and decompresses members, and checks each against its index entry before and after.
 ///
@@ -27,7 +28,7 @@ package final class MemberReader: @unchecked Sendable {
     /// Length and hash are checked before anything is decrypted or decompressed. A box must be one that was sealed as a member of this dataset.
     /// Then the member's head and checksum are checked, and that it ends exactly with its input and holds exactly the declared number of bytes.
     ///
-    /// - Throws: ``FormatError`` with `.truncated`, `.hashMismatch`, `.damaged` or `.keyUnavailable`, naming `name`.
+    /// - Throws: ``SyncError`` with `.truncated`, `.hashMismatch`, `.damaged` or `.keyUnavailable`, naming `name`.
     package func inflate(
         _ stored: UnsafeRawBufferPointer, entry: MemberEntry, name: @autoclosure () -> String, into buffer: ByteBuffer
     ) throws {
@@ -39,7 +40,7 @@ package final class MemberReader: @unchecked Sendable {
             throw Self.fault(.hashMismatch, name(), "its bytes do not match the hash in the index")
         }
         guard let boxes else { return try inflate(member: stored, entry, name(), into: buffer) }
-        let member = try FormatError.opening(name()) { () throws(BoxError) in try boxes.open(stored, kind: .member) }
+        let member = try SyncError.opening(name()) { () throws(BoxError) in try boxes.open(stored, kind: .member) }
         try member.withUnsafeBytes { try inflate(member: $0, entry, name(), into: buffer) }
     }
 
@@ -72,8 +73,8 @@ package final class MemberReader: @unchecked Sendable {
         }
     }
 
-    private static func fault(_ code: FormatError.Code, _ name: String, _ reason: String) -> FormatError {
-        FormatError(code, at: name, reason, hint: "fetch the asset again; else have the writer run: snapsync export --full")
+    private static func fault(_ code: SyncError.FormatFault, _ name: String, _ reason: String) -> SyncError {
+        SyncError(format: code, at: name, reason, hint: "fetch the asset again; else have the writer run: snapsync export --full")
     }
 }
 
@@ -93,7 +94,7 @@ final class Inflater {
     ///
     /// Both lengths must be below 2^32.
     ///
-    /// - Throws: ``FormatError`` with `.compression` if memory is short.
+    /// - Throws: ``SyncError`` with `.compression` if memory is short.
     func inflate(_ input: UnsafeRawBufferPointer, to target: UnsafeMutablePointer<UInt8>, length: Int) throws -> InflateOutcome {
         #if canImport(CIsal)
             if engine == .isal { return isal.inflate(input, to: target, length: length) }
@@ -141,8 +142,8 @@ private final class ZlibInflater {
         }
     }
 
-    private static func memoryFault(_ status: Int32) -> FormatError {
-        FormatError(.compression, at: "decompression", "zlib failed with status \(status)", hint: "free memory and try again", isRetryable: true)
+    private static func memoryFault(_ status: Int32) -> SyncError {
+        SyncError(format: .outOfMemory, at: "decompression", "zlib failed with status \(status)", hint: "free memory and try again")
     }
 }
 

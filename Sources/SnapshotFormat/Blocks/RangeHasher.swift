@@ -1,4 +1,5 @@
 package import SnapshotModel
+import StrictText
 
 /// Checks whether the rows of a range of keys equal the entities of a block, without reading the block.
 ///
@@ -35,7 +36,7 @@ package final class RangeHasher: EntitySink {
         if count > 0 { withUnsafeBytes(of: Self.separator) { buffer.append($0) } }
         do {
             try encoder.encode(values, into: buffer)
-        } catch is FormatError {
+        } catch let error as SyncError where error.format != nil {
             // No version can contain such a row.
             throw Differs()
         }

@@ -1,5 +1,6 @@
 package import Sealing
 package import SnapshotModel
+import StrictText
 
 /// Reads a snapshot asset from end to end on one thread and checks every byte: for inspection, small assets, and `verify`.
 ///
@@ -26,7 +27,7 @@ package final class SnapshotReader {
     ///   - schema: the schema by which entities are checked and decoded, for example the index's own.
     ///   - boxes: decrypts the members of a sealed zone.
     ///   - read: fills the buffer with the asset's bytes from an offset on, or throws.
-    /// - Throws: ``FormatError``; what `read` throws.
+    /// - Throws: ``SyncError``; what `read` throws.
     package init(
         index: SnapshotIndex, schema: DatasetSchema, boxes: DatasetBoxes? = nil, read: @escaping (Int, UnsafeMutableRawBufferPointer) throws -> Void
     ) throws {
@@ -40,14 +41,14 @@ package final class SnapshotReader {
         guard ContentHash(of: text.bytes) == index.header.rawSHA256 else { throw Self.rawFault("header") }
         header = try SnapshotHeader.parse(text.bytes)
         guard header.dataset == index.dataset, schema.name == index.dataset else {
-            throw FormatError(.damaged, at: "header", "dataset, index and schema do not have one name")
+            throw SyncError(format: .damaged, at: "header", "dataset, index and schema do not have one name")
         }
     }
 
     /// Returns the next block, or nil after the last one.
     ///
     /// - Parameter reusing: a block that is no longer needed, whose memory is reused.
-    /// - Throws: ``FormatError``, naming block, entity and column; what `read` throws.
+    /// - Throws: ``SyncError``, naming block, entity and column; what `read` throws.
     package func next(reusing spare: EntityBlock? = nil) throws -> EntityBlock? {
         guard number < index.blocks.count else { return nil }
         let entry = index.blocks[number].member
@@ -83,9 +84,9 @@ package final class SnapshotReader {
         buffer.count = member.length
     }
 
-    private static func rawFault(_ place: String) -> FormatError {
-        FormatError(
-            .hashMismatch, at: place, "its JSON does not match the raw hash in the index", hint: "have the writer run: snapsync export --full")
+    private static func rawFault(_ place: String) -> SyncError {
+        SyncError(
+            format: .hashMismatch, at: place, "its JSON does not match the raw hash in the index", hint: "have the writer run: snapsync export --full")
     }
 }
 
@@ -94,18 +95,18 @@ extension SnapshotReader {
     ///
     /// - Parameter byteCount: the asset's length, if it is known.
     /// - Returns: the counts of the tail.
-    /// - Throws: ``FormatError``; what `read` throws.
+    /// - Throws: ``SyncError``; what `read` throws.
     package func verify(byteCount: Int?) throws -> SnapshotTail {
         if let byteCount, byteCount != index.size {
-            throw FormatError(
-                byteCount < index.size ? .truncated : .damaged, at: index.dataset, "\(byteCount) bytes instead of \(index.size)",
+            throw SyncError(
+                format: byteCount < index.size ? .truncated : .damaged, at: index.dataset, "\(byteCount) bytes instead of \(index.size)",
                 hint: "fetch the asset again; else have the writer run: snapsync export --full")
         }
         let block = EntityBlock()
         var number = 0
         while try next(reusing: block) != nil {
             guard block.unknownFieldNames.isEmpty else {
-                throw FormatError(.damaged, at: "\(index.dataset), block \(number)", "it holds fields that the index does not name")
+                throw SyncError(format: .damaged, at: "\(index.dataset), block \(number)", "it holds fields that the index does not name")
             }
             number += 1
         }

@@ -1,4 +1,5 @@
 internal import SnapshotModel
+import StrictText
 internal import StrictText
 
 /// Reads canonical JSON with an exactly defined layout: the header, the tail and the index.
@@ -168,9 +169,9 @@ struct LiteralReader {
         return instant
     }
 
-    private func cut() -> FormatError { FormatError(.truncated, at: place, "it ends at byte \(bytes.count), in the middle") }
+    private func cut() -> SyncError { SyncError(format: .truncated, at: place, "it ends at byte \(bytes.count), in the middle") }
 
-    func damage(_ reason: String) -> FormatError {
-        FormatError(.damaged, at: "\(place), byte \(position)", reason, hint: "fetch the file again; else have the writer run: snapsync export --full")
+    func damage(_ reason: String) -> SyncError {
+        SyncError(format: .damaged, at: "\(place), byte \(position)", reason, hint: "fetch the file again; else have the writer run: snapsync export --full")
     }
 }

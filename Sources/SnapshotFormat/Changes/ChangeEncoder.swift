@@ -40,11 +40,11 @@ package final class ChangeEncoder: EntitySink {
 
     /// Takes the next changed entity. Its key must be greater than the previous one.
     ///
-    /// - Throws: ``FormatError`` with `.badRow`, `.outOfOrder` or `.tooLarge`.
+    /// - Throws: ``SyncError`` with `.badRow`, `.outOfOrder` or `.tooLarge`.
     package func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
         try entities.withKey(values, using: &keyBytes) { key in
             guard last.isBefore(key) else {
-                throw FormatError(.misuse, at: entities.place(values, plan.keyIndex), "the key does not come after the one before")
+                throw SyncError(format: .misuse, at: entities.place(values, plan.keyIndex), "the key does not come after the one before")
             }
             var cursor = ByteCursor(text)
             cursor.append(count == 0 ? "\n" : ",\n")
@@ -78,12 +78,13 @@ package final class ChangeEncoder: EntitySink {
 
     /// Completes the JSON with the commit's tombstones and instants, and returns it.
     ///
-    /// - Throws: ``FormatError`` with `.tooLarge`, or `.badRow` if no device could read the tail.
+    /// - Throws: ``SyncError`` with `.tooLarge`, or `.badRow` if no device could read the tail.
     package func end(_ tail: SnapshotTailBuilder) throws -> ByteBuffer {
         try tail.text(readAs: tailForm).withBytes { text.append($0) }
         guard text.count <= FormatLimits.changeRawBytes else {
-            throw FormatError(
-                .tooLarge, at: plan.schema.name, "the changes are more than \(FormatLimits.changeRawBytes >> 20) MiB of JSON", hint: "write a snapshot asset")
+            throw SyncError(
+                format: .tooLarge, at: plan.schema.name, "the changes are more than \(FormatLimits.changeRawBytes >> 20) MiB of JSON",
+                hint: "write a snapshot asset")
         }
         return text
     }

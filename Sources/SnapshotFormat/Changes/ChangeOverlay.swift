@@ -39,7 +39,7 @@ package struct ChangeOverlay {
 
     /// Adds the next version's changes, which override earlier ones.
     ///
-    /// - Throws: ``FormatError`` with `.damaged` if an entity is partial that the version before does not have.
+    /// - Throws: ``SyncError`` with `.damaged` if an entity is partial that the version before does not have.
     package mutating func add(_ set: ChangeSet) throws {
         for (number, key) in set.entityKeys.enumerated() {
             let isPartial = set.partial[key] != nil
@@ -77,8 +77,8 @@ package struct ChangeOverlay {
         try first?.take(base)
     }
 
-    private func missing(_ key: EntityKey) -> FormatError {
-        FormatError(.damaged, at: "key \(key)", "some columns of an entity changed that the version before does not have")
+    private func missing(_ key: EntityKey) -> SyncError {
+        SyncError(format: .damaged, at: "key \(key)", "some columns of an entity changed that the version before does not have")
     }
 
     /// Passes on the version's entities in the range of one block of the snapshot, in key order: the block's entities with the changes applied.

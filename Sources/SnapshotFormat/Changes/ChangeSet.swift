@@ -36,12 +36,12 @@ package final class ChangeSet: @unchecked Sendable {
     ///   - name: its name in errors.
     ///   - after: the name of the asset that the version before ends with; nil if that is not known.
     ///   - boxes: decrypts it in a sealed zone.
-    /// - Throws: ``FormatError``, naming entity and column.
+    /// - Throws: ``SyncError``, naming entity and column.
     package init(
         _ compressed: UnsafeRawBufferPointer, entry: MemberEntry, schema: DatasetSchema, name: String, after: String? = nil, boxes: DatasetBoxes? = nil
     ) throws {
         guard entry.rawLength <= FormatLimits.changeRawBytes else {
-            throw FormatError(.tooLarge, at: name, "it declares more than \(FormatLimits.changeRawBytes >> 20) MiB of JSON")
+            throw SyncError(format: .tooLarge, at: name, "it declares more than \(FormatLimits.changeRawBytes >> 20) MiB of JSON")
         }
         let block = EntityBlock()
         try MemberReader(boxes: boxes).inflate(compressed, entry: entry, name: name, into: block.raw)
@@ -49,7 +49,7 @@ package final class ChangeSet: @unchecked Sendable {
         let (header, tailStart, partialNumbers) = try parser.parse(block)
         syncTimestamp = header.syncTimestamp
         guard after == nil || header.after?.exact == after?.exact else {
-            throw FormatError(.damaged, at: name, "it stands on the asset \(header.after ?? ""), and the version before ends with \(after ?? "")")
+            throw SyncError(format: .damaged, at: name, "it stands on the asset \(header.after ?? ""), and the version before ends with \(after ?? "")")
         }
 
         let keys = EntityKeys(schema)
@@ -81,7 +81,7 @@ package final class ChangeSet: @unchecked Sendable {
             try block.give(to: own)
             for (key, part) in undated {
                 guard schema.timestampIndex.flatMap({ partial[key]?.contains($0) }) ?? true else {
-                    throw FormatError(.damaged, at: name, "a partial entity without its timestamp has an instant that only the timestamp says")
+                    throw SyncError(format: .damaged, at: name, "a partial entity without its timestamp has an instant that only the timestamp says")
                 }
                 instants[key, default: RowInstants()].set(part, own.instants[key] ?? .distantPast)
             }
@@ -91,7 +91,7 @@ package final class ChangeSet: @unchecked Sendable {
         guard changed.isDisjoint(with: apart), instants.keys.allSatisfy({ changed.contains($0) || apart.contains($0) }),
             deletions.allSatisfy({ !changed.contains($0.0) && !apart.contains($0.0) })
         else {
-            throw FormatError(.damaged, at: name, "two of its lists have one entity, or an entity has an instant and is not there")
+            throw SyncError(format: .damaged, at: name, "two of its lists have one entity, or an entity has an instant and is not there")
         }
     }
 
@@ -142,10 +142,10 @@ private struct ChangeParser {
         block.begin(columnCount: plan.count)
         block.raw.seal()
         let bytes = block.raw.bytes
-        guard UTF8Check.firstFault(in: bytes) == nil else { throw FormatError(.damaged, at: name, "it is not UTF-8") }
+        guard UTF8Check.firstFault(in: bytes) == nil else { throw SyncError(format: .damaged, at: name, "it is not UTF-8") }
         var reader = LiteralReader(bytes, place: name)
         let header = try SnapshotHeader.read(&reader, ofChanges: true)
-        guard header.dataset == plan.schema.name else { throw FormatError(.damaged, at: name, "it is of another dataset") }
+        guard header.dataset == plan.schema.name else { throw SyncError(format: .damaged, at: name, "it is of another dataset") }
 
         let scanner = JSONScanner(bytes)
         let whole = EntityParser(plan, isForeign: false), parts = EntityParser(SchemaPlan(plan.schema.partial), isForeign: false)
@@ -162,11 +162,12 @@ private struct ChangeParser {
                 end = try entities.parse(scanner, at: position + (isPartial ? 2 : 1), into: block)
                 if isPartial { end = try parts.parseNullColumns(scanner, at: end, of: plan, into: block) }
             } catch {
-                throw FormatError(.badEntity, at: "\(name), entity \(block.count)" + (error.column.map { ", column \(plan.name($0))" } ?? ""), error.reason)
+                throw SyncError(
+                    format: .badEntity, at: "\(name), entity \(block.count)" + (error.column.map { ", column \(plan.name($0))" } ?? ""), error.reason)
             }
             switch block.takeKey(plan, entities, ordered: true) {
-            case .tooLong?: throw FormatError(.badEntity, at: "\(name), entity \(block.count)", "the key is longer than \(FormatLimits.keyBytes) bytes")
-            case .notAscending?: throw FormatError(.outOfOrder, at: "\(name), entity \(block.count)", "its key does not come after the one before")
+            case .tooLong?: throw SyncError(format: .badEntity, at: "\(name), entity \(block.count)", "the key is longer than \(FormatLimits.keyBytes) bytes")
+            case .notAscending?: throw SyncError(format: .outOfOrder, at: "\(name), entity \(block.count)", "its key does not come after the one before")
             case nil: break
             }
             if isPartial { partial.append(block.count) }
@@ -175,7 +176,7 @@ private struct ChangeParser {
             guard scanner.base[position] == UInt8(ascii: ",") else { break }
             position += 1
             guard beginsEntity(position) else {
-                throw FormatError(.damaged, at: "\(name), byte \(position)", "an entity is expected")
+                throw SyncError(format: .damaged, at: "\(name), byte \(position)", "an entity is expected")
             }
         }
         return (header, position, partial)

@@ -1,11 +1,12 @@
 package import SnapshotModel
+import StrictText
 internal import StrictText
 
 /// One entity as JSON text outside a container, as in messages, and in the database for entities that are not in their table.
 package enum EntityDocument {
     /// The text of the last entity that `give` passes to its sink; nil if there is none.
     ///
-    /// - Throws: ``FormatError`` with `.badRow` for a row that cannot be an entity.
+    /// - Throws: ``SyncError`` with `.badRow` for a row that cannot be an entity.
     package static func make(_ schema: DatasetSchema, _ give: (any EntitySink) throws -> Void) throws -> String? {
         let sink = TextSink(schema)
         try give(sink)
@@ -15,7 +16,7 @@ package enum EntityDocument {
     /// Parses a text as an entity and passes it to the sinks.
     ///
     /// - Returns: the names of fields that the schema does not have, which were skipped.
-    /// - Throws: ``FormatError`` with `.badEntity` if the text is not exactly one entity of the schema; what a sink throws.
+    /// - Throws: ``SyncError`` with `.badEntity` if the text is not exactly one entity of the schema; what a sink throws.
     @discardableResult
     package static func give(_ text: String, of schema: DatasetSchema, to sinks: any EntitySink...) throws -> Set<String> {
         try read(text, of: schema) { block in
@@ -26,7 +27,7 @@ package enum EntityDocument {
 
     /// Parses a text as an entity and passes it on as a block.
     ///
-    /// - Throws: ``FormatError`` as ``give(_:of:to:)`` does; what `body` throws.
+    /// - Throws: ``SyncError`` as ``give(_:of:to:)`` does; what `body` throws.
     package static func read<T>(_ text: String, of schema: DatasetSchema, _ body: (EntityBlock) throws -> T) throws -> T {
         let reader = EntityReader(schema)
         var text = text
@@ -63,22 +64,22 @@ final class EntityReader {
 
     /// Parses one entity and returns its key.
     ///
-    /// - Throws: ``FormatError`` with `.badEntity` if the bytes are not exactly one entity of the schema.
+    /// - Throws: ``SyncError`` with `.badEntity` if the bytes are not exactly one entity of the schema.
     func read(_ bytes: UnsafeRawBufferPointer, at place: String) throws -> EntityKey {
         block.clear()
         block.raw.append(bytes)
         block.begin(columnCount: plan.count)
         block.raw.seal()
-        guard UTF8Check.firstFault(in: bytes) == nil else { throw FormatError(.badEntity, at: place, "it is not UTF-8") }
+        guard UTF8Check.firstFault(in: bytes) == nil else { throw SyncError(format: .badEntity, at: place, "it is not UTF-8") }
         let scanner = JSONScanner(block.raw.bytes)
         do throws(EntityFault) {
             let end = try parser.parse(scanner, at: 0, into: block)
             guard end == block.raw.count else { throw EntityFault("text stands behind the entity") }
         } catch {
-            throw FormatError(.badEntity, at: place + (error.column.map { ", column \(plan.name($0))" } ?? ""), error.reason)
+            throw SyncError(format: .badEntity, at: place + (error.column.map { ", column \(plan.name($0))" } ?? ""), error.reason)
         }
         guard block.takeKey(plan, parser, ordered: false) == nil, let key = block.firstKey else {
-            throw FormatError(.badEntity, at: place, "the key is longer than \(FormatLimits.keyBytes) bytes")
+            throw SyncError(format: .badEntity, at: place, "the key is longer than \(FormatLimits.keyBytes) bytes")
         }
         return key
     }

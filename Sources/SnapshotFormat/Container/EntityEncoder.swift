@@ -1,4 +1,5 @@
 internal import SnapshotModel
+import StrictText
 internal import StrictText
 
 /// Encodes entities as canonical JSON.
@@ -60,8 +61,8 @@ final class EntityEncoder {
         // Every label was written after a comma. The first comma is replaced by the entity's brace.
         (buffer.base + start).pointee = UInt8(ascii: "{")
         guard cursor.at - buffer.base - start <= FormatLimits.entityBytes else {
-            throw FormatError(
-                .tooLarge, at: place(values, nil), "the entity is larger than \(FormatLimits.entityBytes >> 20) MiB of JSON",
+            throw SyncError(
+                format: .tooLarge, at: place(values, nil), "the entity is larger than \(FormatLimits.entityBytes >> 20) MiB of JSON",
                 hint: "keep large contents outside the dataset and refer to them")
         }
     }
@@ -118,7 +119,7 @@ final class EntityEncoder {
 
     private static let shapeHint = "correct the row; or, with a dataset file, leave the column's type out there, which carries every value"
 
-    func nullFault(_ values: UnsafeBufferPointer<ColumnValue>, _ index: Int) -> FormatError {
+    func nullFault(_ values: UnsafeBufferPointer<ColumnValue>, _ index: Int) -> SyncError {
         plan.columns[index].isKey
             ? fault(
                 values, index, plan.keyShape.isSingle ? "the key is NULL" : "a column of the key is NULL",
@@ -140,14 +141,14 @@ final class EntityEncoder {
     @inline(never)
     private func fault(
         _ values: UnsafeBufferPointer<ColumnValue>, _ index: Int, _ reason: String, _ hint: String? = nil
-    ) -> FormatError {
-        FormatError(.badRow, at: place(values, index), reason, hint: hint)
+    ) -> SyncError {
+        SyncError(format: .badRow, at: place(values, index), reason, hint: hint)
     }
 
     /// Calls `body` with the key of an entity.
     ///
     /// - Parameter bytes: memory for a key that is not a value of the entity.
-    /// - Throws: ``FormatError`` with `.badRow` if a column of the key is NULL or an infinite number, or if the key is too long; what `body` throws.
+    /// - Throws: ``SyncError`` with `.badRow` if a column of the key is NULL or an infinite number, or if the key is too long; what `body` throws.
     @inline(__always)
     func withKey<T>(_ values: UnsafeBufferPointer<ColumnValue>, using bytes: inout [UInt8], _ body: (LentKey) throws -> T) throws -> T {
         if plan.hasPlainKey {

@@ -46,7 +46,7 @@ package final class EntityStates: EntitySink {
             } else {
                 try encoder.encode(values, into: buffer)
             }
-        } catch is FormatError {
+        } catch let error as SyncError where error.format != nil {
             // No version can contain such a row, so it gets the hash of no bytes, which equals no entity's.
             buffer.clear()
         }

@@ -42,7 +42,7 @@ package final class ContainerReader: @unchecked Sendable {
     /// Returns the next block; nil after the last one. The first call reads the whole file.
     ///
     /// - Parameter reusing: a block that is no longer needed, whose memory is reused.
-    /// - Throws: ``FormatError`` with `.truncated`, `.damaged`, `.badEntity`, `.tooLarge` or `.notAContainer`; what `read` throws.
+    /// - Throws: ``SyncError`` with `.truncated`, `.damaged`, `.badEntity`, `.tooLarge` or `.notAContainer`; what `read` throws.
     package func next(reusing spare: EntityBlock? = nil) throws -> EntityBlock? {
         if schema == nil { try open() }
         guard let schema else { return nil }
@@ -112,8 +112,8 @@ package final class ContainerReader: @unchecked Sendable {
         while block.raw.count < Self.blockBytes, file.base[position] != UInt8(ascii: "]") {
             let end = try file.skipValue(position, depthLimit: JSONScanner.depthLimit + 1)
             guard end - position <= FormatLimits.entityBytes else {
-                throw FormatError(
-                    .tooLarge, at: "file, byte \(position)", "one value is larger than \(FormatLimits.entityBytes >> 20) MiB",
+                throw SyncError(
+                    format: .tooLarge, at: "file, byte \(position)", "one value is larger than \(FormatLimits.entityBytes >> 20) MiB",
                     hint: "keep large contents outside the dataset and refer to them")
             }
             block.raw.append(UnsafeRawBufferPointer(rebasing: text.bytes[position..<end]))
@@ -139,20 +139,20 @@ package final class ContainerReader: @unchecked Sendable {
 
     // MARK: Errors
 
-    private func damaged(_ fault: JSONFault, in scanner: JSONScanner) -> FormatError {
+    private func damaged(_ fault: JSONFault, in scanner: JSONScanner) -> SyncError {
         guard fault.offset < scanner.end else {
-            return FormatError(.truncated, at: "file", "it ends at byte \(fault.offset) of its text, in the middle", hint: "copy the file again")
+            return SyncError(format: .truncated, at: "file", "it ends at byte \(fault.offset) of its text, in the middle", hint: "copy the file again")
         }
-        return FormatError(.damaged, at: "file, byte \(fault.offset)", fault.reason, hint: "the file must be strict JSON (RFC 8259) in UTF-8")
+        return SyncError(format: .damaged, at: "file, byte \(fault.offset)", fault.reason, hint: "the file must be strict JSON (RFC 8259) in UTF-8")
     }
 
-    private func notAContainer(_ reason: String, _ hint: String) -> FormatError {
-        FormatError(.notAContainer, at: "file", reason, hint: hint)
+    private func notAContainer(_ reason: String, _ hint: String) -> SyncError {
+        SyncError(format: .notAContainer, at: "file", reason, hint: hint)
     }
 
-    private func fault(_ schema: DatasetSchema, _ reason: String, column: Int?) -> FormatError {
+    private func fault(_ schema: DatasetSchema, _ reason: String, column: Int?) -> SyncError {
         let place = "\(schema.name), entity \(recordCount)" + (column.map { ", column \(schema.columns[$0].name)" } ?? "")
-        return FormatError(.badEntity, at: place, reason, hint: "correct the entity in the file; entities count from 0")
+        return SyncError(format: .badEntity, at: place, reason, hint: "correct the entity in the file; entities count from 0")
     }
 }
 
@@ -182,8 +182,8 @@ private struct ContainerFile {
 
     private func verifySize(_ bytes: ByteBuffer) throws {
         guard bytes.count > limit else { return }
-        throw FormatError(
-            .tooLarge, at: "file", "it has more than \(limit) bytes", hint: "sync the data with the database that they come from")
+        throw SyncError(
+            format: .tooLarge, at: "file", "it has more than \(limit) bytes", hint: "sync the data with the database that they come from")
     }
 
     private func inflated(_ stored: ByteBuffer) throws -> ByteBuffer {
@@ -191,7 +191,7 @@ private struct ContainerFile {
         var stream = z_stream()
         // Adding 16 to the window bits selects gzip only; zlib then checks the header and checksum.
         guard inflateInit2_(&stream, MAX_WBITS + 16, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size)) == Z_OK else {
-            throw FormatError(.compression, at: "file", "zlib has no memory", hint: "free memory and try again", isRetryable: true)
+            throw SyncError(format: .outOfMemory, at: "file", "zlib has no memory", hint: "free memory and try again")
         }
         defer { inflateEnd(&stream) }
         // SAFETY: zlib reads at most avail_in bytes of the file and does not write it. It writes at most avail_out bytes after the contents of
@@ -208,10 +208,10 @@ private struct ContainerFile {
             case Z_STREAM_END:
                 let rest = UnsafeRawBufferPointer(rebasing: stored.bytes.suffix(Int(stream.avail_in)))
                 if rest.isEmpty { return text }
-                guard beginsMember(rest) else { throw FormatError(.damaged, at: "file", "something follows the gzip data", hint: "copy the file again") }
+                guard beginsMember(rest) else { throw SyncError(format: .damaged, at: "file", "something follows the gzip data", hint: "copy the file again") }
                 inflateReset(&stream)
-            case Z_BUF_ERROR: throw FormatError(.truncated, at: "file", "the gzip data ends in the middle", hint: "copy the file again")
-            default: throw FormatError(.damaged, at: "file", "the gzip data is broken", hint: "copy the file again")
+            case Z_BUF_ERROR: throw SyncError(format: .truncated, at: "file", "the gzip data ends in the middle", hint: "copy the file again")
+            default: throw SyncError(format: .damaged, at: "file", "the gzip data is broken", hint: "copy the file again")
             }
         }
     }

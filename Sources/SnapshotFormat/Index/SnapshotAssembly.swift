@@ -48,7 +48,7 @@ package final class SnapshotAssembly: @unchecked Sendable {
 
     /// Adds the next block.
     ///
-    /// - Throws: ``FormatError`` with `.outOfOrder` if its keys do not all come after the previous block's, `.misuse` if it was compressed for
+    /// - Throws: ``SyncError`` with `.outOfOrder` if its keys do not all come after the previous block's, `.misuse` if it was compressed for
     ///   another position; what `write` throws.
     package func append(_ block: CompressedBlock) throws {
         try append(block.entry, block.bytes, isFirst: block.isFirst, lastKey: block.lastKey, through: write)
@@ -61,15 +61,15 @@ package final class SnapshotAssembly: @unchecked Sendable {
     ///   - bytes: the block's member in the last asset; checked against the index.
     ///   - lastKey: the block's last key, if known; it completes the check of the order.
     ///   - copy: takes the bytes instead of `write`, if there is a cheaper way to copy bytes of the last asset.
-    /// - Throws: ``FormatError`` with `.hashMismatch`, `.outOfOrder` or `.misuse`; what `write` or `copy` throws.
+    /// - Throws: ``SyncError`` with `.hashMismatch`, `.outOfOrder` or `.misuse`; what `write` or `copy` throws.
     package func appendCopied(
         block number: Int, of previous: SnapshotIndex, bytes: UnsafeRawBufferPointer, lastKey: EntityKey? = nil,
         through copy: ((UnsafeRawBufferPointer) throws -> Void)? = nil
     ) throws {
         let entry = previous.blocks[number]
         guard bytes.count == entry.member.length, ContentHash(of: bytes) == entry.member.sha256 else {
-            throw FormatError(
-                .hashMismatch, at: "\(schema.name), block \(number) of the last snapshot", "its bytes are not those that the index names",
+            throw SyncError(
+                format: .hashMismatch, at: "\(schema.name), block \(number) of the last snapshot", "its bytes are not those that the index names",
                 hint: "export the whole dataset anew")
         }
         try append(entry, bytes, isFirst: number == 0, lastKey: lastKey, through: copy ?? write)
@@ -77,7 +77,7 @@ package final class SnapshotAssembly: @unchecked Sendable {
 
     /// Writes the tail (by default one without tombstones and instants) and returns the index.
     ///
-    /// - Throws: ``FormatError`` with `.tooLarge`, or `.badRow` if no device could read the tail; what `write` throws.
+    /// - Throws: ``SyncError`` with `.tooLarge`, or `.badRow` if no device could read the tail; what `write` throws.
     package func end(_ tail: SnapshotTailBuilder = SnapshotTailBuilder()) throws -> SnapshotIndex {
         try requireOpen()
         isEnded = true
@@ -93,13 +93,13 @@ package final class SnapshotAssembly: @unchecked Sendable {
     ) throws {
         try requireOpen()
         guard isFirst == blocks.isEmpty else {
-            throw FormatError(
-                .misuse, at: "\(schema.name), block \(blocks.count)",
+            throw SyncError(
+                format: .misuse, at: "\(schema.name), block \(blocks.count)",
                 isFirst ? "a first block was given for a later place" : "a later block was given for the first place")
         }
         if let before = self.lastKey, !(before < entry.firstKey) {
-            throw FormatError(
-                .outOfOrder, at: "\(schema.name), block \(blocks.count)",
+            throw SyncError(
+                format: .outOfOrder, at: "\(schema.name), block \(blocks.count)",
                 "its first key \(entry.firstKey) does not come after \(before)",
                 hint: "the key's column must be unique and of collation BINARY, and the ranges of keys be joined in order")
         }
@@ -111,6 +111,6 @@ package final class SnapshotAssembly: @unchecked Sendable {
     }
 
     private func requireOpen() throws {
-        guard !isEnded else { throw FormatError(.misuse, at: schema.name, "the asset has ended") }
+        guard !isEnded else { throw SyncError(format: .misuse, at: schema.name, "the asset has ended") }
     }
 }

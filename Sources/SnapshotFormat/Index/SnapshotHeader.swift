@@ -21,7 +21,7 @@ package struct SnapshotHeader: Hashable, Sendable {
 
     /// Parses the head's text, which must be canonical to the byte.
     ///
-    /// - Throws: ``FormatError`` with `.truncated` or `.damaged`.
+    /// - Throws: ``SyncError`` with `.truncated` or `.damaged`.
     package static func parse(_ bytes: UnsafeRawBufferPointer) throws -> SnapshotHeader {
         var reader = LiteralReader(bytes, place: "header")
         let header = try read(&reader)

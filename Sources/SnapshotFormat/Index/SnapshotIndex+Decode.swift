@@ -1,5 +1,6 @@
 package import Foundation
 internal import SnapshotModel
+import StrictText
 
 extension SnapshotIndex {
     /// Parses and checks an index.
@@ -7,15 +8,15 @@ extension SnapshotIndex {
     /// Only the canonical text is accepted: encoding the result must give the same bytes. Memory: a small multiple of the text.
     ///
     /// - Parameter hash: the SHA-256 in the commit; checked before anything is parsed.
-    /// - Throws: ``FormatError`` with `.hashMismatch`, `.unsupportedVersion`, `.truncated`, `.tooLarge`, `.outOfOrder` or `.damaged`.
+    /// - Throws: ``SyncError`` with `.hashMismatch`, `.unsupportedVersion`, `.truncated`, `.tooLarge`, `.outOfOrder` or `.damaged`.
     package static func decode(_ data: Data, expecting hash: ContentHash? = nil) throws -> SnapshotIndex {
         guard data.count <= FormatLimits.indexBytes else {
-            throw FormatError(.tooLarge, at: "block index", "it is larger than \(FormatLimits.indexBytes >> 20) MiB")
+            throw SyncError(format: .tooLarge, at: "block index", "it is larger than \(FormatLimits.indexBytes >> 20) MiB")
         }
         return try data.withUnsafeBytes { bytes in
             if let hash, ContentHash(of: bytes) != hash {
-                throw FormatError(
-                    .hashMismatch, at: "block index", "its bytes are not those that the commit names", hint: "fetch it again")
+                throw SyncError(
+                    format: .hashMismatch, at: "block index", "its bytes are not those that the commit names", hint: "fetch it again")
             }
             var reader = LiteralReader(bytes, place: "block index")
             let (index, size, rawSize, recordCount) = try read(&reader)
@@ -31,8 +32,9 @@ extension SnapshotIndex {
         try reader.expect("{\"formatVersion\":")
         let version = try reader.integer()
         guard version == Int64(FormatLimits.formatVersion) else {
-            throw FormatError(
-                .unsupportedVersion, at: "block index", "it is of format version \(version), and this program knows version \(FormatLimits.formatVersion)",
+            throw SyncError(
+                format: .unsupportedVersion, at: "block index",
+                "it is of format version \(version), and this program knows version \(FormatLimits.formatVersion)",
                 hint: "update this program")
         }
         try reader.expect(",\"dataset\":")

@@ -36,7 +36,7 @@ package struct SnapshotIndex: Hashable, Sendable {
 
     /// Makes an index and checks it.
     ///
-    /// - Throws: ``FormatError`` with `.damaged` or `.tooLarge`, saying what is inconsistent.
+    /// - Throws: ``SyncError`` with `.damaged` or `.tooLarge`, saying what is inconsistent.
     package init(
         schema: DatasetSchema, blockEntities: Int, header: MemberEntry, blocks: [BlockEntry], tail: MemberEntry
     ) throws {
@@ -67,7 +67,7 @@ package struct SnapshotIndex: Hashable, Sendable {
         var total = 0
         for value in values {
             guard value >= 0, value <= 1 << 48, total <= 1 << 60 else {
-                throw FormatError(.tooLarge, at: "block index", "a count or a length is beyond all bounds")
+                throw SyncError(format: .tooLarge, at: "block index", "a count or a length is beyond all bounds")
             }
             total += value
         }
@@ -94,7 +94,7 @@ extension SnapshotIndex {
                 throw Self.fault(place, "its first key is not a key")
             }
             guard number == 0 || blocks[number - 1].firstKey < block.firstKey else {
-                throw FormatError(.outOfOrder, at: "block index, \(place)", "its first key does not come after the one before")
+                throw SyncError(format: .outOfOrder, at: "block index, \(place)", "its first key does not come after the one before")
             }
             offset = block.member.end
         }
@@ -105,13 +105,13 @@ extension SnapshotIndex {
         guard member.offset == offset else { throw fault(place, "it does not begin where the member before ends") }
         guard member.length >= FormatLimits.memberBytes, member.rawLength >= 1 else { throw fault(place, "it is too short") }
         guard member.rawLength <= rawLimit, member.rawLength <= member.length * FormatLimits.inflateRatio else {
-            throw FormatError(
-                .tooLarge, at: "block index, \(place)", "it declares \(member.rawLength) bytes of JSON in \(member.length) bytes")
+            throw SyncError(
+                format: .tooLarge, at: "block index, \(place)", "it declares \(member.rawLength) bytes of JSON in \(member.length) bytes")
         }
     }
 
-    static func fault(_ place: String, _ reason: String) -> FormatError {
-        FormatError(.damaged, at: "block index, \(place)", reason, hint: "fetch the index again; else have the writer run: snapsync export --full")
+    static func fault(_ place: String, _ reason: String) -> SyncError {
+        SyncError(format: .damaged, at: "block index, \(place)", reason, hint: "fetch the index again; else have the writer run: snapsync export --full")
     }
 }
 

@@ -71,7 +71,7 @@ package struct SnapshotTail: Hashable, Sendable {
     ///
     /// Memory: one held entity.
     ///
-    /// - Throws: ``FormatError`` with `.truncated`, `.damaged`, `.badEntity` or `.outOfOrder`.
+    /// - Throws: ``SyncError`` with `.truncated`, `.damaged`, `.badEntity` or `.outOfOrder`.
     @discardableResult
     package static func read(_ bytes: UnsafeRawBufferPointer, _ form: Form, _ visitor: Visitor = Visitor()) throws -> SnapshotTail {
         var parser = TailParser(bytes, form, visitor)
@@ -142,7 +142,7 @@ private struct TailParser {
         repeat {
             let name = try reader.string().exact
             if let before, !(before < name) {
-                throw FormatError(.outOfOrder, at: "tail, byte \(reader.position)", "a column's name does not come after the one before")
+                throw SyncError(format: .outOfOrder, at: "tail, byte \(reader.position)", "a column's name does not come after the one before")
             }
             before = name
             if let columns = form.columns, !columns.contains(name) {
@@ -198,7 +198,7 @@ private struct TailParser {
 
     private mutating func follow(_ key: EntityKey) throws {
         if let last, !(last < key) {
-            throw FormatError(.outOfOrder, at: "tail, byte \(reader.position)", "an id does not come after the one before")
+            throw SyncError(format: .outOfOrder, at: "tail, byte \(reader.position)", "an id does not come after the one before")
         }
         last = key
     }

@@ -86,12 +86,12 @@ package struct SnapshotTailBuilder {
 
     /// The tail's text.
     ///
-    /// - Throws: ``FormatError`` with `.tooLarge`.
+    /// - Throws: ``SyncError`` with `.tooLarge`.
     package func text() throws -> ByteBuffer {
         let count = byteCount
         guard count <= FormatLimits.tailRawBytes else {
-            throw FormatError(
-                .tooLarge, at: "tail", "the tombstones, instants and held rows are larger than \(FormatLimits.tailRawBytes >> 20) MiB",
+            throw SyncError(
+                format: .tooLarge, at: "tail", "the tombstones, instants and held rows are larger than \(FormatLimits.tailRawBytes >> 20) MiB",
                 hint: "sync more often while rows are deleted, or have the application set the timestamp column whenever it changes a row")
         }
         // Allocate the full size at once, so that megabytes are copied only once.
@@ -102,14 +102,15 @@ package struct SnapshotTailBuilder {
 
     /// The tail's text, once it has been read as every other device will read it: a version that no device can read would stop all of them.
     ///
-    /// - Throws: ``FormatError`` with `.tooLarge`, or with `.badRow` if a reader would refuse the tail.
+    /// - Throws: ``SyncError`` with `.tooLarge`, or with `.badRow` if a reader would refuse the tail.
     func text(readAs form: SnapshotTail.Form) throws -> ByteBuffer {
         let text = try text()
         do {
             _ = try text.withBytes { try SnapshotTail.read($0, form) }
-        } catch let error as FormatError {
-            throw FormatError(
-                .badRow, at: "dataset \(form.schema.name), \(error.place)", "no device could read what the version would say of its rows: \(error.reason)",
+        } catch let error as SyncError where error.format != nil {
+            throw SyncError(
+                format: .badRow, at: "dataset \(form.schema.name), \(error.place)",
+                "no device could read what the version would say of its rows: \(error.reason)",
                 hint: "run snapsync verify --local; if that finds nothing, keep a copy of the database, then: snapsync detach, and snapsync init …")
         }
         return text

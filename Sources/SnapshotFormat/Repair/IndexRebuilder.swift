@@ -2,6 +2,7 @@ internal import CZlib
 package import Foundation
 package import Sealing
 package import SnapshotModel
+import StrictText
 
 /// Rebuilds the block index of an undamaged asset.
 ///
@@ -17,7 +18,7 @@ package struct IndexRebuilder {
     /// Reads the asset from end to end with a description of its dataset. Memory: the index, and one block.
     ///
     /// - Parameter boxes: decrypts the asset and encrypts its index in a sealed zone.
-    /// - Throws: ``FormatError`` if the asset does not fit the description; what `read` throws.
+    /// - Throws: ``SyncError`` if the asset does not fit the description; what `read` throws.
     package init(
         byteCount: Int, schema: DatasetSchema, boxes: DatasetBoxes? = nil, read: @escaping (Int, UnsafeMutableRawBufferPointer) throws -> Void
     ) throws {
@@ -33,7 +34,7 @@ package struct IndexRebuilder {
             let number = members.count - 2
             block.raw.append(walk.text.bytes)
             let count = try parser.parse(block, number: number)
-            guard let firstKey = block.firstKey else { throw FormatError(.damaged, at: "block \(number)", "it has no entity") }
+            guard let firstKey = block.firstKey else { throw SyncError(format: .damaged, at: "block \(number)", "it has no entity") }
             let separator = number == 0 ? 1 : 2
             let entities = UnsafeRawBufferPointer(rebasing: walk.text.bytes[separator...])
             blocks.append(
@@ -42,7 +43,7 @@ package struct IndexRebuilder {
                     member: MemberEntry(
                         offset: entry.offset, length: entry.length, rawLength: entry.rawLength, sha256: entry.sha256, rawSHA256: ContentHash(of: entities))))
         }
-        guard members.count >= 2 else { throw FormatError(.truncated, at: schema.name, "it has no tail") }
+        guard members.count >= 2 else { throw SyncError(format: .truncated, at: schema.name, "it has no tail") }
         self.members = members
         self.blocks = blocks
         self.schema = schema
@@ -60,7 +61,7 @@ package struct IndexRebuilder {
         }
         func right(_ index: Data) throws -> Data? {
             for boxes in epochs {
-                let data = try boxes.map { boxes in Data(try FormatError.opening("block index") { () throws(BoxError) in try boxes.seal(index, kind: .index) })
+                let data = try boxes.map { boxes in Data(try SyncError.opening("block index") { () throws(BoxError) in try boxes.seal(index, kind: .index) })
                 }
                 let file = data ?? index
                 if file.withUnsafeBytes({ ContentHash(of: $0) }) == sha256 { return file }
@@ -108,7 +109,7 @@ package final class MemberWalk {
     /// Decompresses the next member into ``text``; nil at the end of the file.
     ///
     /// - Returns: the member's position and hashes. `rawSHA256` is the hash of all of ``text``.
-    /// - Throws: ``FormatError`` with `.truncated` or `.damaged`; what `read` throws.
+    /// - Throws: ``SyncError`` with `.truncated` or `.damaged`; what `read` throws.
     package func next() throws -> MemberEntry? {
         guard offset < byteCount else { return nil }
         var length = min(byteCount - offset, 1 << 16)
@@ -152,7 +153,7 @@ package final class MemberWalk {
         }
         var stream = z_stream()
         guard inflateInit2_(&stream, -MAX_WBITS, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size)) == Z_OK else {
-            throw FormatError(.compression, at: "decompression", "zlib has no memory", hint: "free memory and try again", isRetryable: true)
+            throw SyncError(format: .outOfMemory, at: "decompression", "zlib has no memory", hint: "free memory and try again")
         }
         defer { inflateEnd(&stream) }
         text.clear()
@@ -176,5 +177,5 @@ package final class MemberWalk {
         return compressed.count - Int(stream.avail_in) + GzipMember.trailerLength
     }
 
-    private func fault(_ code: FormatError.Code, _ reason: String) -> FormatError { FormatError(code, at: "byte \(offset)", reason) }
+    private func fault(_ code: SyncError.FormatFault, _ reason: String) -> SyncError { SyncError(format: code, at: "byte \(offset)", reason) }
 }

@@ -72,7 +72,7 @@ package final class RecordEncoder: EntitySink {
 
     /// Takes one entity.
     ///
-    /// - Throws: ``FormatError`` with `.badRow` or `.tooLarge`, naming dataset, key and column, or what `spill` throws. The encoder is unusable
+    /// - Throws: ``SyncError`` with `.badRow` or `.tooLarge`, naming dataset, key and column, or what `spill` throws. The encoder is unusable
     ///   after an error.
     package func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
         sortKey.removeAll(keepingCapacity: true)

@@ -41,7 +41,7 @@ struct ConflictTaker {
                 key = isNew ? try transaction.tables.unusedKey(in: schema) : conflict.key
                 try insert(entity, key, schema, asNew: isNew)
             }
-        } catch let error as LocalStoreError where [.badRow, .schemaMismatch].contains(error.code) {
+        } catch let error as SyncError where [.badRow, .schemaMismatch].contains(error.database) {
             throw refusal(
                 entry, error.reason,
                 hint: "change the row that is in the way, then run the same command again; snapsync conflicts show \(entry.id) prints the edit")

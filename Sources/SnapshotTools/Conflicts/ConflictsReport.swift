@@ -97,7 +97,7 @@ extension ConflictsReport.Entry {
         let sink = OwnedEntities(schema: schema)
         do {
             try EntityDocument.give(entity, of: schema.withoutShapes, to: sink)
-        } catch is FormatError {
+        } catch let error as SyncError where error.format != nil {
             return nil
         }
         return sink.all.first?.values

@@ -99,7 +99,7 @@ private struct HeldRowEditor {
         do {
             let applier = try transaction.rows.inserting(into: schema)
             try values.lending { try applier.take($0) }
-        } catch let error as LocalStoreError where [.badRow, .schemaMismatch].contains(error.code) {
+        } catch let error as SyncError where [.badRow, .schemaMismatch].contains(error.database) {
             throw misfit(schema, error.reason)
         }
     }

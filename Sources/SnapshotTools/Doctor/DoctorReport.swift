@@ -1,5 +1,5 @@
 public import SnapshotVersions
-import StrictText
+public import StrictText
 
 /// The findings of `doctor` about a database and its cloud, or a cloud alone, each with its meaning and remedy.
 public struct DoctorReport: Sendable, Encodable {

@@ -1,6 +1,7 @@
 import Foundation
 import Platform
 import SnapshotVersions
+import StrictText
 
 /// Writes a text file for other programs by replacing it as a whole.
 package enum ReplacedFile {

@@ -3,6 +3,7 @@ import LocalStore
 import SnapshotEngine
 import SnapshotModel
 import SnapshotVersions
+import StrictText
 
 /// The SQL text that a zone keeps of its tables, indexes, views and triggers.
 public struct SchemaReport: Sendable, Encodable {

@@ -255,7 +255,7 @@ struct VerifyFindings {
             if let asset = try await body() { sound.append(asset) }
         } catch let error as DamagedBlocks {
             note(file, record, version, error.described, error.blocks)
-        } catch let error as SyncError where error.isArriving {
+        } catch let error as SyncError where error.cloud?.isArriving == true {
             arriving.append("version \(version), \(record.name) (\(file)): \(error)")
         } catch let error as SyncError where error.code == .dataRefused || error.code == .tryAgainLater {
             note(file, record, version, error, [])

@@ -280,7 +280,7 @@ extension StatusReport {
         }
         earlierZones = try state.earlierZones().map { LeftZone(zone: $0.zone, version: $0.version?.number, isRemoved: $0.isPruned) }
         nextZone = try state.nextZone().map { try StrictJSON.decode(ZoneSuccessor.self, from: Data($0.utf8)).zone }
-        if let nextZone, let problem, problem.move != nil {
+        if let nextZone, let problem, problem.cloud?.successor != nil {
             // Where the zone goes on in one that this device waits for, that is the problem, and not the end of the zone.
             cloudProblem = SyncError(
                 .tryAgainLater, step: .fetch, at: problem.place, "it goes on as zone \(nextZone), where this device has asked to be a member",

@@ -2,6 +2,7 @@ import CloudStore
 import LocalStore
 import SnapshotEngine
 import SnapshotVersions
+import StrictText
 
 /// The state of a zone: its newest version, its records and its devices.
 struct ZoneFacts: Sendable {

@@ -2,6 +2,7 @@ import CloudStore
 import Foundation
 public import SnapshotEngine
 import SnapshotVersions
+import StrictText
 
 /// The result of ``CloudMirror/run(progress:)``.
 public struct MirrorReport: Sendable, Encodable {

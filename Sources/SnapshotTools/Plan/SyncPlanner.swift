@@ -124,7 +124,7 @@ final class RowRemovals {
                 }
             }
             return nil
-        } catch let error as LocalStoreError where error.code == .foreignKeyViolated {
+        } catch let error as SyncError where error.database == .foreignKeyViolated {
             return "\(error.place): \(error.reason)"
         }
     }

@@ -87,7 +87,7 @@ struct AssetRepair {
             for schema in schemas where tried.insert(schema).inserted {
                 let rebuilder = try? IndexRebuilder(byteCount: file.byteCount, schema: schema, boxes: boxes) { offset, buffer in
                     guard let bytes = try file.bytes(at: offset, count: buffer.count) else {
-                        throw FormatError(.truncated, at: file.path, "the file shrank while it was read")
+                        throw SyncError(format: .truncated, at: file.path, "the file shrank while it was read")
                     }
                     buffer.copyBytes(from: bytes)
                 }

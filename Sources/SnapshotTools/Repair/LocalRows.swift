@@ -3,6 +3,7 @@ import SnapshotEngine
 import SnapshotFormat
 import SnapshotModel
 import SnapshotVersions
+import StrictText
 
 /// The rows of a device's table, read from one state of the database. A range of rows serves if its hash is that of the version's block.
 final class LocalRows {

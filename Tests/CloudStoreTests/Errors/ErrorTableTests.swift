@@ -1,5 +1,6 @@
 import CloudStore
 import Foundation
+import StrictText
 import TestSupport
 import Testing
 
@@ -38,8 +39,8 @@ struct ErrorTableTests {
 
     /// Every code in the source has a row of its own: a code added without one would be shown as something else.
     @Test(arguments: [
-        ("cloud", "CloudStore/Errors/CloudError.swift", 33), ("sync", "SnapshotVersions/SyncError.swift", 7),
-        ("database", "LocalStore/LocalStoreError.swift", 11), ("gate", "SnapshotEngine/Gate/GateDecision.swift", 10),
+        ("cloud", "CloudStore/Errors/CloudError.swift", 33), ("sync", "StrictText/SyncError.swift", 7),
+        ("gate", "SnapshotEngine/Gate/GateDecision.swift", 10),
     ])
     func everyCodeHasARow(family: String, file: String, count: Int) throws {
         let source = try String(contentsOf: project.appending(path: "Sources/\(file)"), encoding: .utf8)
@@ -48,6 +49,11 @@ struct ErrorTableTests {
         for code in codes { #expect(ErrorEntry(identifier: "\(family).\(code)")?.isRaisedHere == true, "\(family).\(code)") }
         let rows = ErrorTable.entries.filter { $0.identifier.hasPrefix("\(family).") && $0.isRaisedHere }.map(\.identifier)
         #expect(Set(rows) == Set(codes.map { "\(family).\($0)" }))
+    }
+
+    @Test func everyFaultOfADatabaseHasARow() {
+        let rows = ErrorTable.entries.map(\.identifier).filter { $0.hasPrefix("database.") }
+        #expect(Set(rows) == Set(SyncError.DatabaseFault.allCases.map { "database.\($0)" }))
     }
 
     @Test func identifiersAreUniqueAndUnknownCodesHaveNone() {

@@ -49,7 +49,7 @@ struct Asset {
         return try SnapshotReader(index: index, schema: try schema ?? index.schema(table: "t"), boxes: boxes) { offset, target in
             let source = bytes.dropFirst(offset)
             guard source.count >= target.count else {
-                throw FormatError(.truncated, at: "asset", "\(source.count) bytes instead of \(target.count)")
+                throw SyncError(format: .truncated, at: "asset", "\(source.count) bytes instead of \(target.count)")
             }
             target.copyBytes(from: source.prefix(target.count))
         }

@@ -2,6 +2,7 @@ import CloudStore
 import Foundation
 import GRDB
 import SnapshotModel
+import StrictText
 import TestSupport
 import Testing
 

@@ -3,6 +3,7 @@ import Foundation
 import ProjectSharing
 import SnapshotModel
 import SnapshotSync
+import StrictText
 import Synchronization
 import TestSupport
 import Testing

@@ -1,6 +1,7 @@
 import CloudStore
 import Foundation
 import SnapshotModel
+import StrictText
 import TestSupport
 import Testing
 

@@ -129,7 +129,7 @@ import Testing
             return true
         } catch is JSONFault {
             return false
-        } catch is FormatError {
+        } catch let error as SyncError where error.format != nil {
             return false
         } catch is CloudError {
             return false

@@ -1,4 +1,5 @@
 import SnapshotModel
+import StrictText
 import TestSupport
 import Testing
 

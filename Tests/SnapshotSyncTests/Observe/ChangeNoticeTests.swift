@@ -2,6 +2,7 @@ import CloudStore
 import GRDB
 import SnapshotModel
 import SnapshotVersions
+import StrictText
 import TestSupport
 import Testing
 

@@ -4,6 +4,7 @@ import Logging
 import SnapshotEngine
 import SnapshotModel
 import SnapshotSync
+import StrictText
 import Synchronization
 import TestSupport
 import Testing

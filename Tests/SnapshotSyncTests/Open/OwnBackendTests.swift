@@ -2,6 +2,7 @@ import CloudStore
 import Foundation
 import SnapshotModel
 import SnapshotSync
+import StrictText
 import Synchronization
 import TestSupport
 import Testing

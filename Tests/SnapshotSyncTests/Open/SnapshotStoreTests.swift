@@ -4,6 +4,7 @@ import Foundation
 import LocalStore
 import SnapshotModel
 import SnapshotSync
+import StrictText
 import TestSupport
 import Testing
 
@@ -157,7 +158,7 @@ import Testing
         let two = try MemoryFolder(roots: [scratch.path("none"), scratch.path])
         #expect(FileManager.default.fileExists(atPath: one.path) && FileManager.default.fileExists(atPath: two.path))
         #expect(FileManager.default.fileExists(atPath: foreign))
-        #expect(throws: LocalStoreError.self) { try MemoryFolder(roots: [scratch.path("none")]) }
+        #expect(throws: SyncError.self) { try MemoryFolder(roots: [scratch.path("none")]) }
     }
 
     @Test func storeInMemoryIsMadeOnPurpose() async throws {

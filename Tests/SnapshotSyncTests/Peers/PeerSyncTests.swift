@@ -1,4 +1,5 @@
 import CloudStore
+import StrictText
 import Synchronization
 import Testing
 

@@ -1,6 +1,7 @@
 import LocalStore
 import SnapshotFormat
 import SnapshotModel
+import StrictText
 import TestSupport
 import Testing
 
@@ -26,7 +27,7 @@ import Testing
 
     private func expectFailureForGood(_ source: any BlockSource) throws {
         let error = try #require(throws: (any Error).self) { try source.run(worker: 0, take: { _, _ in }, end: { _ in true }) }
-        #expect((error as? LocalStoreError)?.code == .badRow || (error as? FormatError)?.code == .badRow)
+        #expect((error as? SyncError)?.isBadRow == true)
         for worker in [1, 0] {
             #expect(throws: (any Error).self) {
                 try source.run(

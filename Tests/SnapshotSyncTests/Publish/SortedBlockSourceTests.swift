@@ -3,6 +3,7 @@ import LocalStore
 import Platform
 import SnapshotFormat
 import SnapshotModel
+import StrictText
 import Synchronization
 import TestSupport
 import Testing
@@ -184,10 +185,10 @@ import Testing
         try withSources(readers: readers, limits) { sources in
             let sorted = try #require(sources.sorted)
             for worker in [0, 1, 0] {
-                let error = #expect(throws: FormatError.self) {
+                let error = #expect(throws: SyncError.self) {
                     try sorted.run(worker: worker, take: { _, _ in Issue.record("a block came") }, end: { _ in true })
                 }
-                #expect(error?.code == .badRow)
+                #expect(error?.format == .badRow)
             }
             #expect(sorted.runCount == nil)
         }
@@ -201,10 +202,10 @@ import Testing
             BlockingThreads.run(
                 2,
                 { worker in
-                    let error = #expect(throws: FormatError.self) {
+                    let error = #expect(throws: SyncError.self) {
                         try sorted.run(worker: worker, take: { _, _ in Issue.record("a block came") }, end: { _ in true })
                     }
-                    #expect(error?.code == .badRow)
+                    #expect(error?.format == .badRow)
                 }
             ) {}
         }
@@ -226,10 +227,10 @@ import Testing
             """)
         try withSources(readers: 3, limits) { sources in
             let sorted = try #require(sources.sorted)
-            let error = #expect(throws: LocalStoreError.self) {
+            let error = #expect(throws: SyncError.self) {
                 try sorted.run(worker: 0, take: { _, _ in Issue.record("a block came") }, end: { _ in true })
             }
-            #expect(error?.code == .damaged)
+            #expect(error?.database == .damaged)
             #expect("\(try #require(error))".contains("3000 keys, and the table 3001 rows"))
         }
     }

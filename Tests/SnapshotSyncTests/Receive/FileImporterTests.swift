@@ -1,6 +1,7 @@
 import Foundation
 import LocalStore
 import SnapshotModel
+import StrictText
 import TestSupport
 import Testing
 

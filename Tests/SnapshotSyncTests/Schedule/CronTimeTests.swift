@@ -1,3 +1,4 @@
+import StrictText
 import TestSupport
 import Testing
 

@@ -3,6 +3,7 @@ import DirectoryCloud
 import Foundation
 import SnapshotFormat
 import SnapshotModel
+import StrictText
 import TestSupport
 import Testing
 

@@ -3,6 +3,7 @@ import DirectoryCloud
 import Foundation
 import LocalStore
 import SnapshotModel
+import StrictText
 import TestSupport
 import Testing
 

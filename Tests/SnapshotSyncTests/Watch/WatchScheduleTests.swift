@@ -1,3 +1,4 @@
+import StrictText
 import Testing
 
 @testable import SnapshotVersions

@@ -1,6 +1,7 @@
 public import ArgumentParser
 public import CloudStore
 import SnapshotSync
+import StrictText
 
 /// `snapsync member`: manages who may write to a signed zone.
 struct MemberCommand: AsyncParsableCommand {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import SnapshotSync
+import StrictText
 
 /// The zone of shared projects: through a database's settings, or directly in a cloud directory.
 struct ShareOptions: ParsableArguments {

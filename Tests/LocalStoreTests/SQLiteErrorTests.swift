@@ -1,19 +1,20 @@
 import GRDB
+import StrictText
 @testable import LocalStore
 import TestSupport
 import Testing
 
-@Suite struct LocalStoreErrorTests {
+@Suite struct SQLiteErrorTests {
     @Test(arguments: [
-        (ResultCode.SQLITE_BUSY, LocalStoreError.Code.busy, true), (.SQLITE_BUSY_SNAPSHOT, .busy, true), (.SQLITE_LOCKED, .busy, true),
+        (ResultCode.SQLITE_BUSY, SyncError.DatabaseFault.busy, true), (.SQLITE_BUSY_SNAPSHOT, .busy, true), (.SQLITE_LOCKED, .busy, true),
         (.SQLITE_CORRUPT, .damaged, false), (.SQLITE_NOTADB, .damaged, false), (.SQLITE_FULL, .diskFull, false),
         (.SQLITE_PERM, .permissionDenied, false), (.SQLITE_READONLY, .permissionDenied, false), (.SQLITE_READONLY_DBMOVED, .permissionDenied, false),
         (.SQLITE_CANTOPEN, .notFound, false), (.SQLITE_CONSTRAINT_UNIQUE, .badRow, false), (.SQLITE_MISMATCH, .badRow, false),
         (.SQLITE_TOOBIG, .badRow, false), (.SQLITE_IOERR_FSYNC, .inputOutput, false), (.SQLITE_NOMEM, .inputOutput, false),
     ])
-    func everyCodeOfSQLiteHasItsMeaning(code: ResultCode, expected: LocalStoreError.Code, isRetryable: Bool) {
-        let error = LocalStoreError(DatabaseError(resultCode: code), at: "app.db")
-        #expect(error.code == expected)
+    func everyCodeOfSQLiteHasItsMeaning(code: ResultCode, expected: SyncError.DatabaseFault, isRetryable: Bool) {
+        let error = SyncError(DatabaseError(resultCode: code), at: "app.db")
+        #expect(error.database == expected)
         #expect(error.isRetryable == isRetryable)
         #expect(error.description.hasPrefix("app.db: "))
     }
@@ -24,14 +25,14 @@ import Testing
         try scratch.write("", to: "app.db")
         let path = scratch.path("app.db")
         for code in [ResultCode.SQLITE_CANTOPEN, .SQLITE_READONLY] {
-            let error = LocalStoreError(DatabaseError(resultCode: code), at: path)
-            #expect(error.code == .inputOutput, "\(error)")
+            let error = SyncError(DatabaseError(resultCode: code), at: path)
+            #expect(error.database == .inputOutput, "\(error)")
             #expect(error.reason.contains("cannot be opened"))
         }
-        #expect(LocalStoreError(DatabaseError(resultCode: .SQLITE_CANTOPEN), at: scratch.path("none/app.db")).code == .notFound)
+        #expect(SyncError(DatabaseError(resultCode: .SQLITE_CANTOPEN), at: scratch.path("none/app.db")).database == .notFound)
         // The lock, or what a WAL needs beside the database, may be another's.
-        #expect(LocalStoreError(DatabaseError(resultCode: .SQLITE_READONLY_DBMOVED), at: path).code == .permissionDenied)
-        #expect(LocalStoreError(ofSQLite: DatabaseError(resultCode: .SQLITE_CANTOPEN), at: "the database")?.code == .inputOutput)
+        #expect(SyncError(DatabaseError(resultCode: .SQLITE_READONLY_DBMOVED), at: path).database == .permissionDenied)
+        #expect(SyncError(ofSQLite: DatabaseError(resultCode: .SQLITE_CANTOPEN), at: "the database")?.database == .inputOutput)
     }
 
     @Test func aStatementsTextAndValuesAreNotShown() throws {
@@ -42,6 +43,6 @@ import Testing
                 try db.execute(sql: "INSERT INTO t VALUES(?)", arguments: ["secret"])
             }
         }
-        #expect(!LocalStoreError(error, at: "app.db").description.contains("secret"))
+        #expect(!SyncError(error, at: "app.db").description.contains("secret"))
     }
 }
