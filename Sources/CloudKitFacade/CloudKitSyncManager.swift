@@ -3,7 +3,7 @@ import Foundation
 import LocalStore
 public import SnapshotEngine
 public import SnapshotModel
-public import SnapshotVersions
+import SnapshotVersions
 public import StrictText
 import Synchronization
 
@@ -101,7 +101,7 @@ public final class CloudKitSyncManager: Sendable {
 
     private static func isSetUp(_ path: String) throws -> Bool {
         guard FileManager.default.fileExists(atPath: path) else { return false }
-        return try SyncError.at(.open) { try LocalDatabase(path: path).read { try $0.settings.exists() } }
+        return try LocalDatabase(path: path).read { try $0.settings.exists() }
     }
 
     /// Runs a call after all earlier ones, and stores its error.
@@ -125,7 +125,7 @@ public final class CloudKitSyncManager: Sendable {
             state.withLock { $0.lastError = nil }
             return result
         } catch {
-            let error = SyncError(error, step: .open)
+            let error = SyncError(error)
             state.withLock { $0.lastError = error }
             throw error
         }
@@ -196,7 +196,7 @@ extension CloudKitSyncManager {
 
     private static func publish(_ engine: SyncEngine) async throws {
         // Check the role before importing: a reader must get an error, and not believe that its changes were sent.
-        let settings = try engine.database.read(at: .open) { try $0.settings.read() }
+        let settings = try engine.database.read { try $0.settings.read() }
         guard settings.role.publishes else {
             throw SyncError(
                 .refused, step: .announce, at: engine.database.path, "this device is a reader: read-only",
@@ -209,7 +209,7 @@ extension CloudKitSyncManager {
     ///
     /// - Returns: the import's report; nil if there was nothing to import.
     @Sendable static func fetching(_ engine: SyncEngine) async throws -> ImportReport? {
-        guard try engine.database.read(at: .open, { try $0.settings.read().role }) == .reader else { return try await engine.sync().imported }
+        guard try engine.database.read({ try $0.settings.read().role }) == .reader else { return try await engine.sync().imported }
         let report = try await engine.importNewest()
         _ = try await engine.sendMessages()
         return report

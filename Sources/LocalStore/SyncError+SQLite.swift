@@ -9,12 +9,14 @@ extension SyncError {
         return text.exact.contains("a row breaks a rule of the table (CHECK constraint failed") || text.exact.contains(" in a CHECK constraint")
     }
 
-    /// Runs `body` and turns SQLite's errors into errors of this module.
-    static func translating<T>(at place: String, _ body: () throws -> T) throws -> T {
+    /// Runs `body` and turns SQLite's errors into errors of this module. They name the step, if one is given and they name none yet.
+    static func translating<T>(at place: String, _ step: SyncStep? = nil, _ body: () throws -> T) throws -> T {
         do {
             return try body()
-        } catch let error as DatabaseError {
-            throw SyncError(error, at: place)
+        } catch {
+            guard var known = (error as? DatabaseError).map({ SyncError($0, at: place) }) ?? error as? SyncError else { throw error }
+            known.step = known.step ?? step
+            throw known
         }
     }
 

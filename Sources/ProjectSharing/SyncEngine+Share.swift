@@ -19,7 +19,7 @@ extension SyncEngine {
 
     /// Whether ``setUp(_:)`` has set the database up, so that its settings name a cloud.
     public func isSetUp() throws -> Bool {
-        try database.read(at: .open) { try $0.settings.exists() }
+        try database.read { try $0.settings.exists() }
     }
 }
 

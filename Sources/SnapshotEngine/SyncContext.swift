@@ -57,21 +57,19 @@ package struct SyncContext: Sendable {
     }
 
     /// Returns the zone's creator and publishers; the first call reads them from the cloud.
-    func zoneInfo(at step: SyncStep = .open) async throws -> ZoneInfo {
-        try await zoneOnce.value { try await cloud.at(step) { try await $0.zone(zone) } }
-    }
+    func zoneInfo() async throws -> ZoneInfo { try await zoneOnce.value { try await cloud.zone(zone) } }
 
     /// Checks that triggers track the changes of the datasets, and installs them again where an application's migration has removed them.
     ///
     /// - Returns: one sentence for each dataset whose tracking had to be repaired.
     package func keepTracking() throws -> [String] {
-        let isTracking = try database.read(at: .read) { transaction in
+        let isTracking = try database.read { transaction in
             // Only the user can repair a table that is missing or does not fit. Fail before anything is changed.
             for schema in settings.datasets { _ = try transaction.tables.check(of: schema) }
             return try transaction.tracking.isInstalled(settings.datasets)
         }
         if isTracking { return [] }
-        return try database.write(at: .read) { try $0.tracking.install(settings.datasets) }.map {
+        return try database.write { try $0.tracking.install(settings.datasets) }.map {
             "the tracking of \($0) was not as it should be (a migration may have rebuilt the table) and was put in again; all rows were compared"
         }
     }
@@ -118,7 +116,8 @@ extension SyncEngine {
     func recorded<T>(_ body: () async throws -> T) async throws -> T {
         do {
             return try await body()
-        } catch let error as SyncError {
+        } catch {
+            let error = SyncError(error)
             // The user or the entitlement closed the gate: this is not a failure of the run.
             if let decision = try? gate.standing(), decision != .open { throw error }
             if error.isSlip { throw error }

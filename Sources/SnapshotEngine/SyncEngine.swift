@@ -102,39 +102,39 @@ public final class SyncEngine: Sendable {
     ///   - connectionSetup: registers the application's functions and collations.
     /// - Throws: ``SyncError`` with `.refused` if a named table or column does not exist.
     public static func describe(_ database: String, tables: TableChoice = TableChoice(), connectionSetup: ConnectionSetup? = nil) throws -> DescribeReport {
-        let local = try SyncError.at(.open) { try LocalDatabase(path: database, setup: connectionSetup, waiting: LocalDatabase.waiting(for: database)) }
-        return DescribeReport(try DatabaseDescriber.describe(local, tables), database: database)
+        try SyncError.at(.open) {
+            let local = try LocalDatabase(path: database, setup: connectionSetup, waiting: LocalDatabase.waiting(for: database))
+            return DescribeReport(try DatabaseDescriber.describe(local, tables), database: database)
+        }
     }
 
     /// Removes from the database everything that ``setUp(_:)`` and later runs added to it.
     public func detach() throws -> DetachReport {
         try lockedHere {
-            try SyncError.at(.open) {
-                let (settings, kept, files): (SyncSettings?, Int, [String]) = try database.write { transaction in
-                    // An application that drops tables that it does not know leaves our triggers, with which nobody can write its own.
-                    if try !transaction.settings.exists(), try !transaction.tracking.triggeredTables().isEmpty {
-                        try transaction.detach()
-                        return (nil, 0, [])
-                    }
-                    let settings = try transaction.settings.read()
-                    let kept = try transaction.detachedChanges.keep(of: settings)
-                    let files = try DisplacedRowsFile.keepLost(of: settings.datasets, in: transaction, database: database.path, now: now())
-                    // Write the file before the tables are dropped: if we crash in between, the next detach overwrites the file, and the device's
-                    // name is not lost.
-                    let device = try DetachedDevice(settings, nonces: transaction.state.reportNonces(), database: database.path)
-                    try device.write(besides: database.path)
+            let (settings, kept, files): (SyncSettings?, Int, [String]) = try database.write { transaction in
+                // An application that drops tables that it does not know leaves our triggers, with which nobody can write its own.
+                if try !transaction.settings.exists(), try !transaction.tracking.triggeredTables().isEmpty {
                     try transaction.detach()
-                    return (settings, kept, files.map(\.path))
+                    return (nil, 0, [])
                 }
-                return DetachReport(
-                    database: database.path, zone: settings?.zone, cloud: settings?.cloud, device: settings?.device, keptChanges: kept, keptFiles: files)
+                let settings = try transaction.settings.read()
+                let kept = try transaction.detachedChanges.keep(of: settings)
+                let files = try DisplacedRowsFile.keepLost(of: settings.datasets, in: transaction, database: database.path, now: now())
+                // Write the file before the tables are dropped: if we crash in between, the next detach overwrites the file, and the device's
+                // name is not lost.
+                let device = try DetachedDevice(settings, nonces: transaction.state.reportNonces(), database: database.path)
+                try device.write(besides: database.path)
+                try transaction.detach()
+                return (settings, kept, files.map(\.path))
             }
+            return DetachReport(
+                database: database.path, zone: settings?.zone, cloud: settings?.cloud, device: settings?.device, keptChanges: kept, keptFiles: files)
         }
     }
 
     /// Sets the largest size of an asset, in bytes, for all later runs.
     public func setAssetLimit(_ byteCount: Int) throws {
-        try database.write(at: .open) { transaction in
+        try database.write { transaction in
             _ = try transaction.settings.read()
             try transaction.settings.assetLimit.set("\(byteCount)")
         }
@@ -185,10 +185,10 @@ public final class SyncEngine: Sendable {
         _ path: String, datasets: String? = nil, acceptsOlder: Bool = false, adds: Bool = false, progress: ProgressHandler? = nil
     ) async throws -> ImportReport {
         try await locked {
-            let settings = try database.read(at: .open) { try adds || $0.settings.exists() ? $0.settings.read() : nil }
+            let settings = try database.read { try adds || $0.settings.exists() ? $0.settings.read() : nil }
             let schemas = try settings?.datasets ?? DatasetChoice.schemas(datasets)
             let importer = FileImporter(database: database, schemas: schemas, role: settings?.role, acceptsOlder: acceptsOlder, progress: progress)
-            return try SyncError.at(.apply) { try importer.run(path, adds: adds) }
+            return try importer.run(path, adds: adds)
         }
     }
 
@@ -205,7 +205,7 @@ public final class SyncEngine: Sendable {
             try? lockedHere { try database.write { try $0.changeLog.consolidate(of: $0.settings.read().datasets) } }
             throw error
         }
-        let settings = try database.read(at: .open) { try $0.settings.read() }
+        let settings = try database.read { try $0.settings.read() }
         switch settings.role {
         case .writer, .peer:
             return try await run {
@@ -225,7 +225,7 @@ public final class SyncEngine: Sendable {
             let sent = try await sendMessages()
             var report = SyncReport(
                 role: settings.role.rawValue, exported: nil, imported: sent?.warnings.reduce(imported) { $0.warning($1) } ?? imported, messages: sent)
-            report.kept = try database.read(at: .read) { try KeptChanges.all(of: $0.settings.read().datasets, in: $0) }
+            report.kept = try database.read { try KeptChanges.all(of: $0.settings.read().datasets, in: $0) }
             return report
         }
     }
@@ -297,7 +297,7 @@ public final class SyncEngine: Sendable {
     package func locked<T>(_ body: () async throws -> T) async throws -> T {
         try await WorkerThreads.host {
             await gate.askForEntitlement()
-            let lock = try SyncError.at(.open) { try RunLock(database: database.path) }
+            let lock = try RunLock(database: database.path)
             defer { withExtendedLifetime(lock) {} }
             try await verifyBackend()
             return try await body()
@@ -312,10 +312,10 @@ public final class SyncEngine: Sendable {
         if let container = options.container, let cloud = try? backend ?? openCloud(database.read { try $0.settings.read() }),
             let found = try? await cloud.identity()
         {
-            try SyncError.at(.open) { try ContainerIdentifier.verify(container, isThatOf: found) }
+            try ContainerIdentifier.verify(container, isThatOf: found)
         }
         guard let backend else { return }
-        let expected = try database.read(at: .open) { try $0.settings.exists() ? $0.settings.read().cloudUUID : nil }
+        let expected = try database.read { try $0.settings.exists() ? $0.settings.read().cloudUUID : nil }
         guard let expected, let found = try? await backend.identity(), found.uuid != expected else { return }
         throw SyncError(
             .refused, step: .open, at: "cloud \(found.uuid)", "\(database.path) was set up with another cloud, \(expected)",
@@ -326,6 +326,6 @@ public final class SyncEngine: Sendable {
     package func lockedHere<T>(_ body: () throws -> T) throws -> T {
         let lock = try SyncError.at(.open) { try RunLock(database: database.path) }
         defer { withExtendedLifetime(lock) {} }
-        return try body()
+        return try SyncError.at(.apply, body)
     }
 }

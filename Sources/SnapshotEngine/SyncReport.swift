@@ -1,7 +1,7 @@
 import LocalStore
 public import ObjectCloud
 import SnapshotModel
-public import SnapshotVersions
+import SnapshotVersions
 public import StrictText
 
 /// What `detach` did.

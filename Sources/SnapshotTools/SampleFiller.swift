@@ -17,20 +17,18 @@ public enum SampleFiller {
     /// Adds this many buckets and notifications in one transaction. Creates the database and the tables if they do not exist.
     public static func fill(database path: String, notifications: Int, buckets: Int, seed: UInt64) async throws -> SampleReport {
         try await WorkerThreads.host {
-            try SyncError.at(.apply) {
-                let database = try LocalDatabase(path: path, creating: true, waiting: LocalDatabase.waiting(for: path))
-                let data = SampleData(notifications: notifications, buckets: buckets, seed: seed)
-                try database.write { transaction in
-                    _ = try transaction.tables.createBuiltIn()
-                    for schema in DatasetSchema.builtIn { _ = try transaction.tables.check(of: schema) }
-                    do {
-                        try data.giveBuckets(to: transaction.rows.inserting(into: .buckets))
-                        try data.giveNotifications(to: transaction.rows.inserting(into: .notifications))
-                    } catch let error as SyncError where error.database == .badRow {
-                        throw SyncError(
-                            .dataRefused, step: .apply, at: error.place, error.reason,
-                            hint: "what seed \(seed) makes may be there already; choose another --seed")
-                    }
+            let database = try LocalDatabase(path: path, creating: true, waiting: LocalDatabase.waiting(for: path))
+            let data = SampleData(notifications: notifications, buckets: buckets, seed: seed)
+            try database.write { transaction in
+                _ = try transaction.tables.createBuiltIn()
+                for schema in DatasetSchema.builtIn { _ = try transaction.tables.check(of: schema) }
+                do {
+                    try data.giveBuckets(to: transaction.rows.inserting(into: .buckets))
+                    try data.giveNotifications(to: transaction.rows.inserting(into: .notifications))
+                } catch let error as SyncError where error.database == .badRow {
+                    throw SyncError(
+                        .dataRefused, step: .apply, at: error.place, error.reason,
+                        hint: "what seed \(seed) makes may be there already; choose another --seed")
                 }
             }
         }
@@ -42,14 +40,12 @@ public enum SampleFiller {
     /// The seed and the rows that exist determine which notifications are marked.
     public static func markRead(database path: String, count: Int, seed: UInt64, at instant: Instant = .now) async throws -> MarkReport {
         try await WorkerThreads.host {
-            try SyncError.at(.apply) {
-                let database = try LocalDatabase(path: path, waiting: LocalDatabase.waiting(for: path))
-                let marked = try database.write { transaction in
-                    _ = try transaction.tables.check(of: .notifications)
-                    return try transaction.rows.markNotificationsRead(count: count, seed: seed, at: instant)
-                }
-                return MarkReport(database: path, marked: marked, at: instant.description)
+            let database = try LocalDatabase(path: path, waiting: LocalDatabase.waiting(for: path))
+            let marked = try database.write { transaction in
+                _ = try transaction.tables.check(of: .notifications)
+                return try transaction.rows.markNotificationsRead(count: count, seed: seed, at: instant)
             }
+            return MarkReport(database: path, marked: marked, at: instant.description)
         }
     }
 }

@@ -20,7 +20,7 @@ package struct ChangeAsset: Sendable {
         place = "\(dataset), changes \(AssetPath(file.path)?.number ?? 0)"
         self.file = file
         self.after = after
-        reader = try await SyncError.at(.fetch) { try await cloud.openAsset(file, in: zone) }
+        reader = try await cloud.openAsset(file, in: zone)
     }
 
     /// Reads the whole file, checks it against its commit and decodes it. Memory: the changes.

@@ -32,7 +32,7 @@ extension DatasetVersion {
     package func differingRuns(from session: ReadSession, of table: DatasetSchema) throws -> [Int] {
         let runs = try runs()
         guard snapshot.index.describes(table), !snapshot.index.blocks.isEmpty else { return Array(runs.indices) }
-        let differing = try SyncError.at(.read) { try BlockComparison(schema: table, index: snapshot.index, session: session).allDifferences() }
+        let differing = try BlockComparison(schema: table, index: snapshot.index, session: session).allDifferences()
         return Set(differing).union(runs.indices.filter { runs[$0].hash == nil }).sorted()
     }
 
@@ -44,13 +44,11 @@ extension DatasetVersion {
         try read(runs) { run in
             let version = EntityStates(schema: schema), here = EntityStates(schema: schema)
             try run.give(to: version)
-            try SyncError.at(.read) {
-                try rows.read(range(of: run.number), into: here)
-                try body(
-                    Comparison(
-                        run: run.number, version: version.states, rows: here.states, keylessCount: here.keylessCount, unknownFields: run.unknownFields,
-                        giveVersion: run.give, giveRows: { try rows.read(range(of: run.number), into: $0) }))
-            }
+            try rows.read(range(of: run.number), into: here)
+            try body(
+                Comparison(
+                    run: run.number, version: version.states, rows: here.states, keylessCount: here.keylessCount, unknownFields: run.unknownFields,
+                    giveVersion: run.give, giveRows: { try rows.read(range(of: run.number), into: $0) }))
         }
     }
 
@@ -133,11 +131,9 @@ extension DatasetVersion {
     }
 
     private func withSession<T>(on database: LocalDatabase, _ body: (ReadSession) throws -> T) throws -> T {
-        try SyncError.at(.read) {
-            let session = try ReadSession(database, readers: WorkerThreads.count)
-            defer { session.end() }
-            return try body(session)
-        }
+        let session = try ReadSession(database, readers: WorkerThreads.count)
+        defer { session.end() }
+        return try body(session)
     }
 }
 

@@ -28,7 +28,7 @@ package struct SnapshotAsset: Sendable {
         }
         self.fields = fields
         syncTimestamp = fields.syncTimestamp
-        reader = try await SyncError.at(.fetch) { try await cloud.openAsset(fields.dataFile, in: zone) }
+        reader = try await cloud.openAsset(fields.dataFile, in: zone)
         guard let data = try SyncError.at(.fetch, { [reader] in try reader.index() }) else {
             throw SyncError(.dataRefused, step: .verify, at: place, "the asset has no block index", hint: Self.hint)
         }
@@ -60,9 +60,7 @@ package struct SnapshotAsset: Sendable {
     /// Reads a member's stored bytes.
     @discardableResult
     func fetch(_ entry: MemberEntry, into buffer: ByteBuffer) throws -> ByteBuffer {
-        try SyncError.at(.fetch) {
-            try buffer.fill(entry.length) { try reader.read(into: $0, at: entry.offset) }
-        }
+        try SyncError.at(.fetch) { try buffer.fill(entry.length) { try reader.read(into: $0, at: entry.offset) } }
         return buffer
     }
 
@@ -142,7 +140,7 @@ package struct SnapshotAsset: Sendable {
 
     /// The schema that the asset's index states.
     package func schema() throws -> DatasetSchema {
-        try SyncError.at(.verify) { try step(.verify) { try index.schema(table: index.dataset) } }
+        try SyncError.at(.verify) { try index.schema(table: index.dataset) }
     }
 
     /// The keys that belong to a block (``SnapshotIndex/range(ofBlock:)``).

@@ -1,27 +1,23 @@
 public import CloudStore
-package import LocalStore
+import LocalStore
 public import SnapshotModel
 public import StrictText
 
+// An error names the step by itself: a read of the database, a write, or a call of the cloud. Only what does not is given one here.
 extension SyncError {
-    /// Runs `body`; every error that it throws becomes a ``SyncError`` that names the step.
+    /// Runs `body`; every error that it throws becomes a ``SyncError``, which names `step` if it has named none.
     package static func at<T>(_ step: SyncStep, _ body: () throws -> T) throws -> T {
         do { return try body() } catch { throw SyncError(error, step: step) }
     }
 
-    /// Awaits `body`; every error that it throws becomes a ``SyncError`` that names the step.
-    package static func at<T>(_ step: SyncStep, _ body: () async throws -> T) async throws -> T {
-        do { return try await body() } catch { throw SyncError(error, step: step) }
-    }
-
-    /// Converts an error of any module.
-    package init(_ error: any Error, step: SyncStep) {
+    /// Converts an error of any module. It names `step` if it has named none.
+    package init(_ error: any Error, step: SyncStep = .open) {
         switch error {
         case let error as SyncError:
             self = error
             self.step = error.step ?? step
         case let error as CloudError:
-            self.init(Self.code(of: error.cause), step: step, at: error.place, error.reason, hint: error.hint)
+            self.init(Self.code(of: error.cause), step: error.step ?? step, at: error.place, error.reason, hint: error.hint)
             identifier = error.cause.code.entry.identifier
             cause = error
         case let error as SchemaError:
@@ -73,53 +69,5 @@ extension SchemaError: PresentableErrorConvertible {
 
     public func presentable(in language: ErrorLanguage) -> PresentableError {
         PresentableError(identifier: Self.identifier, in: language, details: description)
-    }
-}
-
-// Errors of the database and the cloud become a `SyncError` here, which names the step.
-
-extension LocalDatabase {
-    /// Reads in one transaction; errors name the step.
-    package func read<T>(at step: SyncStep, _ body: (LocalTransaction) throws -> T) throws -> T { try SyncError.at(step) { try read(body) } }
-
-    /// Writes in one transaction; errors name the step.
-    package func write<T>(at step: SyncStep, _ body: (LocalTransaction) throws -> T) throws -> T { try SyncError.at(step) { try write(body) } }
-}
-
-extension ReadSession {
-    /// Calls `body` with a reader; errors name the step.
-    package func withReader<T>(_ number: Int, at step: SyncStep, _ body: (DatasetReader) throws -> T) throws -> T {
-        try SyncError.at(step) { try withReader(number, body) }
-    }
-}
-
-extension CloudDatabase {
-    /// Calls `body` with this cloud; errors name the step.
-    ///
-    ///     let state = try await cloud.at(.fetch) { try await $0.records(in: zone) }
-    package func at<T>(_ step: SyncStep, _ body: (CloudDatabase) async throws -> T) async throws -> T {
-        do { return try await body(self) } catch { throw SyncError(error, step: step) }
-    }
-
-    /// Begins an asset; errors name the step "store".
-    package func storing(_ record: String, number: Int, kind: AssetKind, in zone: ZoneID) async throws -> sending any AssetWriter {
-        do { return try await newAsset(for: record, number: number, kind: kind, in: zone) } catch { throw SyncError(error, step: .store) }
-    }
-
-    /// The mailbox of this cloud, with errors that name a step.
-    package func at(_ step: SyncStep) -> MailboxStep { MailboxStep(cloud: self, step: step) }
-}
-
-/// The calls of a mailbox, with errors that name a step.
-package struct MailboxStep: Sendable {
-    fileprivate let cloud: CloudDatabase
-    fileprivate let step: SyncStep
-
-    package func mailbox(of sender: String? = nil, in zone: ZoneID) async throws -> CloudMailbox {
-        try await cloud.at(step) { try await $0.mailbox(of: sender, in: zone) }
-    }
-
-    package func removeMessage(_ message: CloudMessageName, in zone: ZoneID) async throws {
-        try await cloud.at(step) { try await $0.removeMessage(message, in: zone) }
     }
 }

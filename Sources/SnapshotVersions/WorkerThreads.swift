@@ -1,5 +1,6 @@
 import Foundation
 import Platform
+import StrictText
 
 /// Threads for blocking work.
 ///
@@ -14,7 +15,13 @@ package enum WorkerThreads {
     ///     public func status() async throws -> StatusReport { try await WorkerThreads.host { … } }
     ///
     /// SQLite waits up to 10 s for another program's lock. Child tasks run there, too; unstructured tasks do not.
+    ///
+    /// - Throws: ``SyncError``, made of what `body` throws; `CancellationError`.
     package static func host<T>(_ body: () async throws -> T) async rethrows -> T {
-        try await withTaskExecutorPreference(BlockingExecutor.shared, operation: body)
+        do {
+            return try await withTaskExecutorPreference(BlockingExecutor.shared, operation: body)
+        } catch {
+            throw error is CancellationError ? error : SyncError(error)
+        }
     }
 }

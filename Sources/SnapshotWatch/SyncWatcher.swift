@@ -1,7 +1,7 @@
 import CloudStore
 public import SnapshotEngine
-package import SnapshotVersions
-public import StrictText
+import SnapshotVersions
+package import StrictText
 
 /// Syncs a database whenever it or the cloud changes, and also at a regular poll.
 ///

@@ -1,5 +1,4 @@
 public import SnapshotEngine
-public import SnapshotVersions
 public import StrictText
 
 /// The times that a watch waits.

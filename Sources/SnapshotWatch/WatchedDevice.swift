@@ -27,7 +27,7 @@ struct WatchedDevice: Sendable {
 
     /// Begins with an engine on a database that is set up.
     init(_ engine: SyncEngine, reopening open: @escaping @Sendable () throws -> SyncEngine) throws {
-        let settings = try SyncError.at(.open) { try engine.database.read { try $0.settings.read() } }
+        let settings = try engine.database.read { try $0.settings.read() }
         (self.engine, self.open, database, backend) = (engine, open, engine.database.path, engine.backend)
         (cloudPath, zone) = (engine.options.cloudPath ?? settings.cloud, settings.zoneID)
         (name, publishes, identity) = (settings.device, settings.role.publishes, FileIdentity(of: engine.database.path))
@@ -53,12 +53,10 @@ struct WatchedDevice: Sendable {
     mutating func sync(progress: ProgressHandler? = nil) async -> Result<SyncReport, SyncError> {
         do {
             let engine = try opened()
-            let before = try SyncError.at(.read) { try engine.database.changeMark() }
+            let before = try engine.database.changeMark()
             let report = try await Task { try await engine.sync(progress: progress) }.value
-            let (after, version, settings) = try SyncError.at(.read) {
-                let (version, settings) = try engine.database.read { (try $0.state.applied()?.number ?? 0, try $0.settings.read()) }
-                return (try engine.database.changeMark(), version, settings)
-            }
+            let (version, settings) = try engine.database.read { (try $0.state.applied()?.number ?? 0, try $0.settings.read()) }
+            let after = try engine.database.changeMark()
             // Rows that were written during the run count as new. A changed schema does not, because an import changes it temporarily.
             seen = ChangeMark(sequence: before.sequence, frame: after.frame)
             knownVersion = version
@@ -68,7 +66,7 @@ struct WatchedDevice: Sendable {
         } catch {
             // Start afresh next time: the database or the cloud may have been replaced.
             (engine, seen) = (nil, nil)
-            return .failure(SyncError(error, step: .open))
+            return .failure(SyncError(error))
         }
     }
 

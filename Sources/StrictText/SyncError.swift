@@ -77,7 +77,7 @@ public struct SyncError: Error, Sendable, CustomStringConvertible {
 
     /// An error of the local database.
     package init(database fault: DatabaseFault, at place: String, _ reason: String, hint: String? = nil) {
-        self.init(fault.code, at: place, reason, hint: hint)
+        self.init(fault.code, step: fault.step, at: place, reason, hint: hint)
         identifier = "database.\(fault)"
         database = fault
     }
@@ -125,7 +125,8 @@ extension SyncError: Encodable {
     }
 }
 
-/// The verbs of an export (read, encode, compress, store, announce) and of an import (fetch, verify, decompress, decode, apply).
+/// The verbs of an export (read, encode, compress, store, announce) and of an import (fetch, verify, decompress, decode, apply). Whatever reads the
+/// database is `read`, whatever writes to it `apply`.
 public enum SyncStep: String, Sendable {
     case open, read, encode, compress, store, announce, fetch, verify, decompress, decode, apply
 }
@@ -161,6 +162,9 @@ extension SyncError {
             case .diskFull, .inputOutput: .inputOutput
             }
         }
+
+        /// The step that always fails so; nil if it depends.
+        var step: SyncStep? { [.notFound, .running, .notInitialized].contains(self) ? .open : nil }
     }
 
     /// What can be wrong with an asset, an index, a foreign file or a row.

@@ -16,7 +16,7 @@ import Testing
         let error = SyncError(DatabaseError(resultCode: code), at: "app.db")
         #expect(error.database == expected)
         #expect(error.isRetryable == isRetryable)
-        #expect(error.description.hasPrefix("app.db: "))
+        #expect(error.place == "app.db")
     }
 
     /// SQLite says CANTOPEN and READONLY, whatever the system's reason was: only a look at the file tells a missing one from one out of reach.

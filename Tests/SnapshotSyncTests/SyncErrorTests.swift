@@ -3,6 +3,7 @@ import LocalStore
 import SnapshotFormat
 import SnapshotModel
 import StrictText
+import TestSupport
 import Testing
 
 @testable import ProjectSharing
@@ -31,8 +32,8 @@ import Testing
     func everyCodeOfTheDatabaseHasItsMeaning(code: SyncError.DatabaseFault, expected: SyncError.Code) {
         let error = SyncError(SyncError(database: code, at: "app.db", "it is so"), step: .apply)
         #expect(error.code == expected)
-        #expect(error.description == "apply failed: app.db: it is so")
-        #expect(error.hint == nil)
+        let isOfOpening = [.notFound, .running, .notInitialized].contains(code)
+        #expect(error.description == "\(isOfOpening ? "open" : "apply") failed: app.db: it is so")
     }
 
     @Test(arguments: [
@@ -44,11 +45,20 @@ import Testing
         #expect(SyncError(format: code, at: "block 3", "it is so").code == expected)
     }
 
-    @Test func theFirstStepThatAnErrorCameFromStands() {
-        let first = SyncError(SyncError(database: .busy, at: "app.db", "locked"), step: .read)
-        let second = SyncError(first, step: .store)
-        #expect(second.step == .read)
-        #expect(second.description == first.description)
+    @Test func whatFailedSaysTheStep() async throws {
+        let scratch = try ScratchDirectory(), database = try LocalDatabase(path: scratch.path("app.db"), creating: true)
+        let busy = SyncError(database: .busy, at: "app.db", "locked"), cloud = MemoryCloudDatabase(), none = ZoneID("none")
+        func step(_ body: () async throws -> Void) async -> SyncStep? {
+            do { try await body() } catch { return SyncError(error, step: .decode).step }
+            return nil
+        }
+        #expect(await step { try database.read { _ in throw busy } } == .read)
+        #expect(await step { try database.write { _ in throw busy } } == .apply)
+        #expect(await step { _ = try LocalDatabase(path: scratch.path("none")) } == .open)
+        #expect(await step { _ = try await cloud.zone(none) } == .open)
+        #expect(await step { _ = try await cloud.records(in: none) } == .fetch)
+        #expect(await step { _ = try await cloud.newAsset(for: "things", number: 1, kind: .changes, in: none) } == .store)
+        #expect(await step { throw busy } == .decode)
     }
 
     @Test func aDescriptionThatCannotBeUsedIsTheConfigurationsFault() throws {

@@ -290,7 +290,7 @@ open class CloudDatabase: @unchecked Sendable {
     /// Opens an asset for reading. Throws `pending` if its file has not arrived.
     public final func openAsset(_ asset: CloudAsset, in zone: ZoneID) async throws -> any AssetReader {
         var reader = try await call(.openAsset(asset), in: zone, to: .look) { try $0.store.reader(of: asset, in: zone) }
-        for layer in layers { reader = try await layer.reader(reader, of: asset, in: zone) }
+        try await naming(.openAsset(asset)) { for layer in layers { reader = try await layer.reader(reader, of: asset, in: zone) } }
         return reader
     }
 
@@ -328,7 +328,7 @@ open class CloudDatabase: @unchecked Sendable {
     /// The waiting messages, of one sender or (nil) of all. A message that cannot be read is listed as set aside, and the others are returned normally.
     public final func mailbox(of sender: String? = nil, in zone: ZoneID) async throws -> CloudMailbox {
         var mailbox = try await call(.mailbox, in: zone) { try $0.mailbox(of: sender) }
-        for layer in layers { mailbox = try await layer.opened(mailbox, in: zone) }
+        try await naming(.mailbox) { for layer in layers { mailbox = try await layer.opened(mailbox, in: zone) } }
         return mailbox
     }
 
@@ -410,10 +410,20 @@ open class CloudDatabase: @unchecked Sendable {
 extension CloudDatabase {
     /// Runs a call between its layers.
     private func watched<T>(_ call: CloudCall, in zone: ZoneID?, _ body: () async throws -> T) async throws -> T {
-        for layer in layers.reversed() { try await layer.willCall(call, in: zone) }
-        let result = try await body()
-        for layer in layers { try await layer.didCall(call, in: zone) }
-        return result
+        try await naming(call) {
+            for layer in layers.reversed() { try await layer.willCall(call, in: zone) }
+            let result = try await body()
+            for layer in layers { try await layer.didCall(call, in: zone) }
+            return result
+        }
+    }
+
+    /// Runs a part of a call, whose errors name the call's step.
+    private func naming<T>(_ call: CloudCall, _ body: () async throws -> T) async throws -> T {
+        do { return try await body() } catch var error as CloudError {
+            error.step = error.step ?? call.step
+            throw error
+        }
     }
 
     /// Runs a call in a zone, between its layers.
@@ -433,7 +443,7 @@ extension CloudDatabase {
     {
         guard !layers.isEmpty, !base.isEmpty || !commits.isEmpty else { return (base, commits) }
         var records = base + commits.flatMap(\.saved)
-        for layer in layers { records = try await layer.opened(records, by: call, in: zone) }
+        try await naming(call) { for layer in layers { records = try await layer.opened(records, by: call, in: zone) } }
         var opened = commits, rest = records[base.count...]
         for index in commits.indices {
             opened[index].saved = Array(rest.prefix(commits[index].saved.count))

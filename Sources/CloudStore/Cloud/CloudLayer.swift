@@ -1,3 +1,5 @@
+import StrictText
+
 /// Watches and changes what a cloud does: limits, encryption, faults in tests.
 ///
 ///     struct Slow: CloudLayer {
@@ -62,6 +64,16 @@ public enum CloudCall: Sendable {
         switch self {
         case .identity, .zones, .zone, .changes, .records, .history, .openAsset, .deviceReports, .mailbox, .storedFiles: false
         default: true
+        }
+    }
+
+    /// The step of a sync that the call is.
+    var step: SyncStep {
+        switch self {
+        case .identity, .zones, .createZone, .zone: .open
+        case .changes, .records, .history, .openAsset, .deviceReports, .mailbox, .storedFiles: .fetch
+        case .newAsset, .discard, .placeCheckpoint, .storeClock, .remove: .store
+        case .prepare, .publish, .report, .forgetDevice, .send, .removeMessage: .announce
         }
     }
 }

@@ -1,3 +1,5 @@
+package import StrictText
+
 /// An error of the cloud, with a text for people and a code for programs.
 ///
 /// What each code means, and what to do about it, is in one table: ``ErrorTable``, docs/errors.md.
@@ -96,6 +98,8 @@ public struct CloudError: Error, Sendable, CustomStringConvertible {
     public let conflict: RecordConflict?
     /// For `zoneMoved`: the zone that continues this one.
     public package(set) var successor: ZoneSuccessor?
+    /// The step of a sync that the failed call is; nil if the error is of no call.
+    package var step: SyncStep?
     /// For `pending`: whether part of the file is already there.
     package var isArriving = false
 

@@ -69,11 +69,11 @@ package final class LocalDatabase: Sendable {
         wait = LockWait(waiting)
         lent = LentConnection(wait)
         let path = path
-        try SyncError.translating(at: path) { try connection.writeWithoutTransaction { try Self.look(into: $0, at: path) } }
+        try SyncError.translating(at: path, .open) { try connection.writeWithoutTransaction { try Self.look(into: $0, at: path) } }
     }
 
     private static func open(_ path: String, _ wait: LockWait, _ setup: ConnectionSetup?) throws -> DatabaseQueue {
-        try SyncError.translating(at: path) {
+        try SyncError.translating(at: path, .open) {
             let queue = try DatabaseQueue(path: path, configuration: configuration(label: "writer", wait, setup))
             try queue.inDatabase { try look(into: $0, at: path) }
             return queue
@@ -146,7 +146,7 @@ package final class LocalDatabase: Sendable {
         _ kind: Database.TransactionKind, isPatient: Bool = true, ending: Database.TransactionCompletion = .commit,
         _ body: (LocalTransaction) throws -> T
     ) throws -> T {
-        try SyncError.translating(at: path) {
+        try SyncError.translating(at: path, kind == .deferred || ending == .rollback ? .read : .apply) {
             try withConnection { db in
                 // Set while this thread has the connection, so that no other thread's wait ends early.
                 wait.setPatient(isPatient)
@@ -179,7 +179,7 @@ package final class LocalDatabase: Sendable {
 
     /// Switches a newly created database to WAL, so that readers and an import do not wait for each other.
     package func useWAL() throws {
-        try SyncError.translating(at: path) {
+        try SyncError.translating(at: path, .open) {
             try main.writeWithoutTransaction { _ = try String.fetchOne($0, sql: "PRAGMA journal_mode = WAL") }
         }
     }

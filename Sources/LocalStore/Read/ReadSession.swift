@@ -41,7 +41,7 @@ package final class ReadSession: Sendable {
                     return true
                 }
             }
-            return try SyncError.translating(at: database.path) {
+            return try SyncError.translating(at: database.path, .read) {
                 try Self.begin(queues)
                 let isSettled = try queues[0].inDatabase { try Self.isSettled(LocalTransaction($0, path: database.path), schemas, &left) }
                 if !isSettled { Self.end(queues) }
@@ -89,7 +89,7 @@ package final class ReadSession: Sendable {
     }
 
     private static func open(_ count: Int, _ database: LocalDatabase) throws -> [DatabaseQueue] {
-        try SyncError.translating(at: database.path) {
+        try SyncError.translating(at: database.path, .read) {
             try (0..<count).map { try DatabaseQueue(path: database.path, configuration: database.configuration(label: "reader \($0)")) }
         }
     }
@@ -106,7 +106,7 @@ package final class ReadSession: Sendable {
 
     /// Calls `body` with reader `number`. Each reader may be used by one thread at a time.
     package func withReader<T>(_ number: Int, _ body: (DatasetReader) throws -> T) throws -> T {
-        try SyncError.translating(at: path) {
+        try SyncError.translating(at: path, .read) {
             try queues[number].inDatabase { db in try body(DatasetReader(db, path: path)) }
         }
     }

@@ -15,11 +15,9 @@ extension SyncEngine {
     /// - Throws: ``SyncError`` with `.nothingThere` if the settings have no such dataset, `.dataRefused` for a bad row.
     public func entities<Entity: Decodable & Sendable>(of dataset: String, as type: Entity.Type) async throws -> [Entity] {
         try await WorkerThreads.host {
-            try SyncError.at(.read) {
-                let schema = try schema(of: dataset)
-                _ = try database.read { try $0.tables.check(of: schema) }
-                return try entities(of: schema, as: type)
-            }
+            let schema = try schema(of: dataset)
+            _ = try database.read { try $0.tables.check(of: schema) }
+            return try entities(of: schema, as: type)
         }
     }
 
@@ -49,10 +47,8 @@ extension SyncEngine {
     /// Returns the current number of entities in a dataset.
     public func entityCount(of dataset: String) async throws -> Int {
         try await WorkerThreads.host {
-            try SyncError.at(.read) {
-                let schema = try schema(of: dataset)
-                return try database.read { try $0.rows.rowCount(of: schema) }
-            }
+            let schema = try schema(of: dataset)
+            return try database.read { try $0.rows.rowCount(of: schema) }
         }
     }
 
@@ -108,12 +104,9 @@ extension SyncEngine {
             let export = ExportRun(
                 device: device, isFull: false, isOneOfMany: try await device.isOneOfMany(), progress: progress, allowed: allowed)
             try device.verifyRole()
-            let taken = try SyncError.at(.apply) {
-                let schema = try schema(of: Container.dataset)
-                let importer = FileImporter(
-                    database: database, schemas: device.settings.datasets, role: device.settings.role, acceptsOlder: acceptsOlder, progress: progress)
-                return try importer.run(container, of: schema)
-            }
+            let importer = FileImporter(
+                database: database, schemas: device.settings.datasets, role: device.settings.role, acceptsOlder: acceptsOlder, progress: progress)
+            let taken = try importer.run(container, of: schema(of: Container.dataset))
             return try await retaining(export.run(taken.warnings))
         }
     }

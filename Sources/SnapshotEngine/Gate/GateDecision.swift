@@ -1,6 +1,6 @@
 public import CloudStore
 import SnapshotVersions
-public import StrictText
+import StrictText
 
 /// Whether this database is synced now. The gate decides it before every run.
 ///

@@ -41,7 +41,7 @@ extension SyncGate {
     public func report() async throws -> GateReport {
         try await WorkerThreads.host {
             let decision = try await decision()
-            return try database.read(at: .read) { transaction in
+            return try database.read { transaction in
                 guard try transaction.settings.exists() else { return GateReport(unset: decision) }
                 let choice = try transaction.settings.preference().choice
                 let record = try provider(in: transaction) == nil ? nil : transaction.state.entitlementRecord()
@@ -59,7 +59,7 @@ extension SyncEngine {
     /// Returns the database and its settings for reading. If the cloud is missing or must not be used, every request to the context's cloud
     /// throws the reason.
     package func deviceToLookAt(_ gate: GateReport) throws -> SyncContext {
-        let settings = try database.read(at: .open) { try $0.settings.read() }
+        let settings = try database.read { try $0.settings.read() }
         guard gate.isOpen else {
             return try device(
                 settings, .absent(SyncError(.refused, step: .open, at: database.path, gate.reason ?? "sync is off", hint: gate.hint)))
@@ -70,7 +70,7 @@ extension SyncEngine {
             device.signedZone = signedZone
             return device
         } catch {
-            return try device(settings, .absent(SyncError(error, step: .open)))
+            return try device(settings, .absent(SyncError(error)))
         }
     }
 

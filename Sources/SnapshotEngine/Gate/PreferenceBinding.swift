@@ -49,7 +49,7 @@ extension SyncGate {
     /// Turns sync on or off and returns the new state. See ``SettingsTable/setPreference(_:)``.
     public func turn(on isOn: Bool) async throws -> PreferenceReport {
         try await WorkerThreads.host {
-            let before = try database.read(at: .open) { transaction in
+            let before = try database.read { transaction in
                 try checkIsSetUp(transaction)
                 return try transaction.settings.preference().choice == .on
             }

@@ -36,7 +36,7 @@ public struct SyncGate: Sendable {
     ///
     /// - Parameter asIfWanted: whether to decide as if the user had turned sync on.
     package func standing(asIfWanted: Bool = false) throws -> GateDecision {
-        var facts = try database.read(at: .open) { try lookUp($0) }
+        var facts = try database.read { try lookUp($0) }
         if facts.isInMemory {
             return .closed(
                 GateReason(
@@ -46,7 +46,7 @@ public struct SyncGate: Sendable {
         var fault: GateReason?
         if facts.isBound {
             fault = reconcileOrExplain()
-            facts = try database.read(at: .open) { try lookUp($0) }
+            facts = try database.read { try lookUp($0) }
         }
         if !asIfWanted, let reason = choiceReason(facts.choice) { return .closed(reason) }
         if let reason = fault ?? accountReason { return .closed(reason) }
@@ -155,7 +155,7 @@ public struct SyncGate: Sendable {
     /// Sets the file that states the entitlement; nil removes it.
     public func setEntitlementFile(_ path: String?) throws {
         defer { signal.send(()) }
-        try database.write(at: .apply) { transaction in
+        try database.write { transaction in
             try checkIsSetUp(transaction)
             try transaction.settings.setEntitlementFile(path.map(Self.absolutePath))
         }
@@ -180,7 +180,7 @@ public struct SyncGate: Sendable {
             try reconcile()
             return nil
         } catch {
-            let error = SyncError(error, step: .open)
+            let error = SyncError(error)
             return GateReason(
                 .preferenceUnknown, "whether the user wants this is not known: \(error.place): \(error.reason)",
                 hint: error.hint ?? "mend the settings that the preference is bound to")

@@ -22,13 +22,13 @@ struct DeviceIdentity {
     /// - Parameter commits: the commits of the zone that the device has not read yet.
     static func check(_ device: SyncContext, applied: AppliedVersion?, commits: [Commit]) async throws -> DeviceIdentity {
         if let authority = device.signedZone?.authority {
-            let nonces = try device.database.read(at: .read) { try $0.state.reportNonces() }
+            let nonces = try device.database.read { try $0.state.reportNonces() }
             authority.ownNonces = Set([nonces?.seen, nonces?.next].compactMap { $0 })
         }
-        var report = try await device.cloud.at(.fetch) { try await $0.deviceReport(of: device.settings.device, in: device.zone) }
+        var report = try await device.cloud.deviceReport(of: device.settings.device, in: device.zone)
         // In a signed zone, a report with other keys was written by another device and says nothing about this one.
         if let own = device.signedZone?.authority.knowledge.own, report?.keys != own { report = nil }
-        let facts = try device.database.read(at: .read) {
+        let facts = try device.database.read {
             Facts(
                 name: device.settings.device, applied: applied, intended: try $0.state.intended(), nonces: try $0.state.reportNonces(),
                 known: try $0.state.ownCommitsKnown())
@@ -57,7 +57,7 @@ struct DeviceIdentity {
             )
         }
         let name = String(device.settings.device.prefix(59)) + "-" + device.nonces.hex(4)
-        try device.database.write(at: .open) { transaction in
+        try device.database.write { transaction in
             try transaction.settings.device.set(name)
             try transaction.state.reportNonces.set(nil)
         }
@@ -158,18 +158,18 @@ extension SyncEngine {
                     .refused, step: .open, at: "zone \(device.zone)", "its one publisher is the device \(info.creator), and this database is to be \(name)",
                     hint: "leave out --device, or give --device \(info.creator)")
             }
-            let report = try await device.cloud.at(.open) { try await $0.deviceReport(of: name, in: device.zone) }
-            let newest = try await device.cloud.at(.open) { try await $0.records(in: device.zone) }.token
+            let report = try await device.cloud.deviceReport(of: name, in: device.zone)
+            let newest = try await device.cloud.records(in: device.zone).token
             if let path { device.settings.cloud = try await Self.verifyPlace(path, for: device.settings, database, keyStore) }
             let cloud = device.settings.cloud
-            try device.database.write(at: .open) { transaction in
+            try device.database.write { transaction in
                 try transaction.settings.device.set(name)
                 if path != nil { try transaction.settings.cloud.set(cloud) }
                 try transaction.recordTakeOver(seen: report?.nonce, newest: newest?.number ?? 0)
             }
             device.settings.device = name
             device.reportSeen = report?.nonce
-            await device.report(try device.database.read(at: .read) { try $0.state.applied()?.token })
+            await device.report(try device.database.read { try $0.state.applied()?.token })
             return try SetupReport(database, path: database.path)
         }
     }

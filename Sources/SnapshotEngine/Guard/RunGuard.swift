@@ -42,7 +42,7 @@ extension SyncContext {
     /// If a database is created again under its old name, its zone exists already. The zone may look empty because a sync tool is still
     /// delivering the files. A first version published then would take the number of another one, or replace data that the database does not know.
     func verifyFirstPublish(after applied: AppliedVersion?) throws {
-        guard applied == nil, let note = try database.read(at: .read, { try $0.state.bootstrapNote() }), !note.madeZone else { return }
+        guard applied == nil, let note = try database.read({ try $0.state.bootstrapNote() }), !note.madeZone else { return }
         throw SyncError(
             .refused, step: .announce, at: "zone \(zone)",
             "the zone has no version yet, and this database did not make it: versions of other devices may still be on their way",
@@ -80,11 +80,11 @@ extension SyncContext {
     /// not set, or a day off the cloud's clock, nothing changes. If no instant is in the future, this costs two reads of small tables.
     package func correctFutureInstants() async throws {
         let now = now()
-        guard ClockGuard.isPlausible(now), try database.read(at: .read, { try $0.futureInstants.exist(of: settings.datasets, now: now) })
+        guard ClockGuard.isPlausible(now), try database.read({ try $0.futureInstants.exist(of: settings.datasets, now: now) })
         else { return }
         // Not every cloud has a clock. Without one, trust the device's clock.
         if let there = try? await cloud.storeClock(in: zone), (try? CommitClock.verify(now, against: there)) == nil { return }
-        try database.write(at: .apply) { try $0.futureInstants.correct(of: settings.datasets, now: now) }
+        try database.write { try $0.futureInstants.correct(of: settings.datasets, now: now) }
         logger.info("changes had instants in the future of this device's clock; they count as changed now")
     }
 
@@ -95,7 +95,7 @@ extension SyncContext {
         let now = now()
         try ClockGuard.verify(now)
         guard let there = try? await cloud.storeClock(in: zone) else { return }
-        try SyncError.at(.announce) { try CommitClock.verify(now, against: there) }
+        try CommitClock.verify(now, against: there)
     }
 }
 

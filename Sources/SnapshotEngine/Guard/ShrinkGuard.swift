@@ -214,7 +214,7 @@ struct ShrinkCheck: Sendable {
 
     /// Returns the number of entities in the applied version, by record name.
     private func countsHere() throws -> [String: Int] {
-        let states = try device.database.read(at: .read) { try $0.datasetStates.all() }
+        let states = try device.database.read { try $0.datasetStates.all() }
         return Dictionary(
             uniqueKeysWithValues: device.settings.datasets.compactMap { schema in
                 states.first { $0.name == schema.name }.map { (schema.recordName, $0.recordCount) }
@@ -223,7 +223,7 @@ struct ShrinkCheck: Sendable {
 
     private func guardian(upTo token: ChangeToken) async throws -> ShrinkGuard {
         var known = ShrinkGuard()
-        for commit in try await device.cloud.at(.fetch, { try await $0.commits(upTo: token, count: ShrinkGuard.window, in: device.zone) }) {
+        for commit in try await device.cloud.commits(upTo: token, count: ShrinkGuard.window, in: device.zone) {
             known.take(commit)
         }
         return known
@@ -249,7 +249,7 @@ struct MissingRows: Sendable {
 
     /// Whether the dataset's tracking names every deletion, as far as tracking can tell.
     func isTracked(_ schema: DatasetSchema, _ session: ReadSession) throws -> Bool {
-        try session.withReader(0, at: .read) { reader in
+        try session.withReader(0) { reader in
             // In a table without a key, rowids identify the rows. VACUUM may assign new rowids, so that rows seem to be missing.
             let isComplete = try reader.transaction.changeLog.isComplete(of: schema)
             return try isComplete || reader.transaction.rowids.mayBeRenumbered(schema)
@@ -260,7 +260,7 @@ struct MissingRows: Sendable {
     /// dataset may shrink.
     func leastCount(_ schema: DatasetSchema, _ last: DatasetRecord?, _ session: ReadSession) throws -> Int? {
         guard let last, session.rewritten[schema.name] == nil, !allowed.covers(schema.name) else { return nil }
-        return try session.withReader(0, at: .read) { reader in
+        return try session.withReader(0) { reader in
             guard try reader.transaction.changeLog.isComplete(of: schema) else { return nil }
             return try last.recordCount + reader.transaction.changeLog.growth(of: schema).lowerBound
         }
@@ -278,7 +278,7 @@ struct MissingRows: Sendable {
         guard count > 0 else { return }
         // From now on, an import and an export compare all rows.
         session.end()
-        try device.database.write(at: .read) { try $0.tracking.setIncomplete(of: schema) }
+        try device.database.write { try $0.tracking.setIncomplete(of: schema) }
         throw SyncError(
             .refused, step: .read, at: "\(device.database.path), table \(schema.table)",
             "\(Format.count(count, "entity", "entities")) of the last version of \(schema.name) \(Format.word(count, "is", "are")) missing, and no deletion was tracked (the rows may have been deleted while the table's triggers were gone or off, or an index is damaged: snapsync doctor); nothing was published",

@@ -31,7 +31,7 @@ struct EditReceiver: Sendable {
 
     /// Decides the waiting edits. A file that is no message is set aside and stops nothing.
     func run() async throws -> Outcome {
-        let mailbox = try await device.cloud.at(.fetch).mailbox(in: device.zone)
+        let mailbox = try await device.cloud.mailbox(in: device.zone)
         var received = try read(mailbox.messages)
         if received.contains(where: { $0?.fault?.isOfOtherDataset == true }), let zone = try await zoneDatasets() {
             received = try read(mailbox.messages, zone: zone)
@@ -47,7 +47,7 @@ struct EditReceiver: Sendable {
         for (sender, edits) in edits.sorted(by: { $0.key < $1.key }) {
             outcome += try apply(edits.values.sorted { $0.number < $1.number }, from: sender.text, at: device.now())
         }
-        outcome.asksForFullSync = try device.database.read(at: .read) { try $0.state.isFullSyncRequested() }
+        outcome.asksForFullSync = try device.database.read { try $0.state.isFullSyncRequested() }
         if setAside > 0 {
             outcome.warnings.append(
                 "\(Format.count(setAside, "message")) in the mailbox \(Format.word(setAside, "was", "were")) set aside; snapsync messages says why")
@@ -61,7 +61,7 @@ struct EditReceiver: Sendable {
         // One statement for each dataset, which a run without messages does not need.
         guard !messages.isEmpty else { return [] }
         let datasets = device.settings.datasets
-        return try device.database.read(at: .read) { transaction in
+        return try device.database.read { transaction in
             let removed = try transaction.state.removedColumns(of: datasets)
             return try messages.map { found in
                 let decided = try transaction.decidedEdits.number(of: found.sender)
@@ -73,7 +73,7 @@ struct EditReceiver: Sendable {
     /// The names of the datasets that the zone has after this device's next version; nil before the first version.
     private func zoneDatasets() async throws -> Set<ExactText>? {
         guard let zone = try await SchemaUpdate(device: device).zoneState() else { return nil }
-        let removed = try device.database.read(at: .read) { try $0.state.removedRecords() }
+        let removed = try device.database.read { try $0.state.removedRecords() }
         let schemas = (DatasetSchema.builtIn + zone.descriptions.map(\.schema)).filter { schema in
             zone.state.record(schema.recordName) != nil && !removed.contains { $0.exact == schema.recordName.exact }
         }
@@ -84,19 +84,17 @@ struct EditReceiver: Sendable {
     ///
     /// - Parameter edits: in the order of their numbers.
     func apply(_ edits: [HandedOverEdit], from sender: String, at now: Instant) throws -> Outcome {
-        try SyncError.at(.apply) {
-            let known = try device.database.read { try $0.decidedEdits.number(of: sender) }
-            guard let last = edits.last, last.number > known else { return Outcome() }
-            return try put { transaction, choice in
-                let known = try transaction.decidedEdits.number(of: sender)
-                if edits.contains(where: { $0.number > known && $0.fullSync == true }) { try transaction.state.isFullSyncRequested.set(true) }
-                try transaction.changeLog.consolidate(of: device.settings.datasets)
-                let outcome = try DeviceEdits(edits, after: known, of: sender, device: device, transaction: transaction, now: now).put(choice)
-                // The version that decides the edits also has those rows that are held.
-                for schema in device.settings.datasets { try transaction.waiting.stage(schema) }
-                try transaction.decidedEdits.decide(sender, upTo: last.number)
-                return outcome
-            }
+        let known = try device.database.read { try $0.decidedEdits.number(of: sender) }
+        guard let last = edits.last, last.number > known else { return Outcome() }
+        return try put { transaction, choice in
+            let known = try transaction.decidedEdits.number(of: sender)
+            if edits.contains(where: { $0.number > known && $0.fullSync == true }) { try transaction.state.isFullSyncRequested.set(true) }
+            try transaction.changeLog.consolidate(of: device.settings.datasets)
+            let outcome = try DeviceEdits(edits, after: known, of: sender, device: device, transaction: transaction, now: now).put(choice)
+            // The version that decides the edits also has those rows that are held.
+            for schema in device.settings.datasets { try transaction.waiting.stage(schema) }
+            try transaction.decidedEdits.decide(sender, upTo: last.number)
+            return outcome
         }
     }
 

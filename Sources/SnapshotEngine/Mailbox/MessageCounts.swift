@@ -18,7 +18,7 @@ public struct MessageCounts: Sendable, Encodable {
     package init() {}
 
     package init(_ device: SyncContext) async throws {
-        let (edits, file) = try device.database.read(at: .read) { transaction in
+        let (edits, file) = try device.database.read { transaction in
             let sent = device.settings.role == .reader ? device.settings.datasets.filter { !$0.messages.isEmpty } : []
             overlays = try sent.reduce(0) { $0 + (try transaction.sentEdits.kept(of: $1).count) }
             return (try transaction.sentEdits.all(), try transaction.sentEdits.file())
@@ -35,9 +35,9 @@ public struct MessageCounts: Sendable, Encodable {
 extension SyncContext {
     /// The messages in the mailbox with the edits that are not decided yet; those without any are left out.
     package func undecidedEdits() async throws -> [ReceivedMessage] {
-        let mailbox = try await cloud.at(.fetch).mailbox(in: zone)
+        let mailbox = try await cloud.mailbox(in: zone)
         guard !mailbox.messages.isEmpty else { return [] }
-        return try database.read(at: .read) { transaction in
+        return try database.read { transaction in
             let removed = try transaction.state.removedColumns(of: settings.datasets)
             return try mailbox.messages.compactMap { found in
                 let known = try transaction.decidedEdits.number(of: found.sender)
@@ -49,7 +49,7 @@ extension SyncContext {
 
     /// Whether the message that this device has sent is in the mailbox as it was sent.
     func isInMailbox(_ file: SentEdits.File) async throws -> Bool {
-        let mailbox = try await cloud.at(.fetch).mailbox(of: file.device, in: zone)
+        let mailbox = try await cloud.mailbox(of: file.device, in: zone)
         return mailbox.messages.contains { found in
             found.id == file.id && (try? ReceivedMessage(found, datasets: nil))?.edits.map(\.number) == file.numbers
         }

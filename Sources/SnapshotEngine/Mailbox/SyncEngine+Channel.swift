@@ -19,7 +19,7 @@ extension SyncEngine {
             guard local.settings.role == .reader else { return nil }
             _ = try local.keepTracking()
             try EditSender(device: local).handOver()
-            let edits = try EditSender.message(of: database.read(at: .read) { try $0.sentEdits.all() }, datasets: local.settings.datasets)
+            let edits = try EditSender.message(of: database.read { try $0.sentEdits.all() }, datasets: local.settings.datasets)
             guard !edits.isEmpty else { return nil }
             return ChannelMessage(
                 EditMessage(id: CloudMessage.newID(at: now(), nonces: local.nonces), device: local.settings.device, edits: edits),
@@ -44,8 +44,8 @@ extension SyncEngine {
             let received: ReceivedMessage
             do {
                 received = try ReceivedMessage(
-                    CloudMessage(id: message.id, sender: message.device, body: SyncError.at(.encode) { try StrictJSON.encode(message) }),
-                    datasets: device.settings.datasets, removed: database.read(at: .read) { try $0.state.removedColumns(of: device.settings.datasets) })
+                    CloudMessage(id: message.id, sender: message.device, body: StrictJSON.encode(message)),
+                    datasets: device.settings.datasets, removed: database.read { try $0.state.removedColumns(of: device.settings.datasets) })
             } catch let fault as ReceivedMessage.Fault {
                 throw ChannelMessage.refusal(fault.reason)
             }
@@ -65,19 +65,17 @@ extension SyncEngine {
             guard let instant = try? Instant(parsing: message.timestamp) else {
                 throw ChannelMessage.refusal("its timestamp is not an RFC 3339 date and time")
             }
-            return try SyncError.at(.apply) {
-                try EditReceiver(device: device).put { transaction, choice in
-                    guard message.type != .fullSync else {
-                        try transaction.state.isFullSyncRequested.set(true)
-                        return .applied
-                    }
-                    try transaction.changeLog.consolidate(of: device.settings.datasets)
-                    guard let one = try UpdateEdit(message, at: min(instant, now), device: device, transaction: transaction).edit else {
-                        return .refused("the row is not there any more")
-                    }
-                    return try MessageOutcome(
-                        DeviceEdits([one], of: message.sender ?? "an application", device: device, transaction: transaction, now: now).put(choice))
+            return try EditReceiver(device: device).put { transaction, choice in
+                guard message.type != .fullSync else {
+                    try transaction.state.isFullSyncRequested.set(true)
+                    return .applied
                 }
+                try transaction.changeLog.consolidate(of: device.settings.datasets)
+                guard let one = try UpdateEdit(message, at: min(instant, now), device: device, transaction: transaction).edit else {
+                    return .refused("the row is not there any more")
+                }
+                return try MessageOutcome(
+                    DeviceEdits([one], of: message.sender ?? "an application", device: device, transaction: transaction, now: now).put(choice))
             }
         }
     }
@@ -96,8 +94,8 @@ extension SyncEngine {
 
     private func channelDevice() throws -> SyncContext {
         try gate.verify()
-        let settings = try database.read(at: .open) { try $0.settings.read() }
-        guard try database.read(at: .open, { try $0.state.zoneKnowledge() }) == nil else {
+        let settings = try database.read { try $0.settings.read() }
+        guard try database.read({ try $0.state.zoneKnowledge() }) == nil else {
             throw SyncError(
                 .refused, step: .open, at: "zone \(settings.zone)", "the zone is signed, and an application's channel carries no signatures",
                 hint: "sync: messages of a signed zone travel in its mailbox")

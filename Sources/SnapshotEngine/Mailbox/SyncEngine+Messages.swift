@@ -17,8 +17,8 @@ extension SyncEngine {
                 guard device.settings.role == .reader else { return nil }
                 do {
                     let report = try await send(from: device)
-                    if try database.read(at: .read, { try $0.state.unsentSince() }) != nil {
-                        try database.write(at: .announce) { try $0.state.unsentSince.set(nil) }
+                    if try database.read({ try $0.state.unsentSince() }) != nil {
+                        try database.write { try $0.state.unsentSince.set(nil) }
                     }
                     return report
                 } catch {
@@ -44,7 +44,7 @@ extension SyncEngine {
                     .refused, step: .announce, at: device.database.path, "this device is a \(device.settings.role.rawValue), which publishes itself",
                     hint: "run: snapsync export --full")
             }
-            try device.database.write(at: .announce) { try $0.sentEdits.requestFullSync(at: device.now(), as: device.settings.device) }
+            try device.database.write { try $0.sentEdits.requestFullSync(at: device.now(), as: device.settings.device) }
             return try await EditSender(device: device).run()
         }
     }

@@ -35,7 +35,7 @@ extension SyncContext {
     /// Records the zone's promise and the age of its newest version, as new commits say them.
     func noteFreshness(_ changes: ZoneChanges) throws {
         guard signedZone != nil, let newest = changes.commits.last else { return }
-        let before = try database.read(at: .read) { try $0.state.freshness() }
+        let before = try database.read { try $0.state.freshness() }
         var interval = changes.base.isEmpty ? before?.interval : changes.base.compactMap(FreshnessRecord.init).first?.interval
         for commit in changes.commits {
             if commit.deleted.contains(FreshnessRecord.recordName) { interval = nil }
@@ -43,15 +43,15 @@ extension SyncContext {
         }
         let note = interval.map { FreshnessNote(interval: $0, newest: newest.clock) }
         guard note != before else { return }
-        try database.write(at: .read) { try $0.state.freshness.set(note) }
+        try database.write { try $0.state.freshness.set(note) }
     }
 
     /// Publishes a version without changes if the promise makes one due. Returns its number; nil if none was due.
     func keepFresh() async throws -> Int? {
-        guard signedZone != nil, let note = try database.read(at: .read, { try $0.state.freshness() }), note.isDue(at: now()) else { return nil }
+        guard signedZone != nil, let note = try database.read({ try $0.state.freshness() }), note.isDue(at: now()) else { return nil }
         // Versions that this device has published since are not recorded in the note, so read the newest commit.
-        let applied = try database.read(at: .read) { try $0.state.appliedHere() }
-        guard let applied, let newest = try await cloud.at(.fetch, { try await $0.commits(upTo: applied.token, count: 1, in: zone) }).last else { return nil }
+        let applied = try database.read { try $0.state.appliedHere() }
+        guard let applied, let newest = try await cloud.commits(upTo: applied.token, count: 1, in: zone).last else { return nil }
         var current = FreshnessNote(interval: note.interval, newest: newest.clock)
         var version: Int?
         if current.isDue(at: now()) {
@@ -60,13 +60,13 @@ extension SyncContext {
             version = try await MetadataPublisher(device: self).publish { _ in MetadataPublisher.Changes(saving: [promise.record]) }.number
             current = FreshnessNote(interval: note.interval, newest: now())
         }
-        try database.write(at: .announce) { [current] in try $0.state.freshness.set(current) }
+        try database.write { [current] in try $0.state.freshness.set(current) }
         return version
     }
 
     /// Returns a reader's warning if no new version has arrived for three intervals; nil otherwise.
     func staleness() throws -> String? {
-        guard signedZone != nil, let note = try database.read(at: .read, { try $0.state.freshness() }), let age = note.silence(at: now()) else { return nil }
+        guard signedZone != nil, let note = try database.read({ try $0.state.freshness() }), let age = note.silence(at: now()) else { return nil }
         return
             "the newest version is \(AgeText.words(seconds: age)) old, and the zone has one at least every \(AgeText.words(seconds: note.interval)): either no publisher syncs, or new versions are kept back from this device"
     }

@@ -101,7 +101,7 @@ struct SignedZoneSetup {
         var knowledge = ZoneKnowledge(creator: request.trust)
         knowledge.protection = info.protection
         cloud.authorities.set(ZoneAuthority(knowledge) { throw CloudError(.keyUnavailable, at: "\(id)", "no keys yet") }, of: id)
-        _ = try await SyncError.at(.verify) { try await cloud.members(in: id) }
+        _ = try await cloud.members(in: id)
         return cloud.authorities.authority(of: id).knowledge.creator.flatMap(KeyFingerprint.init) ?? request.trust
     }
 
@@ -124,7 +124,7 @@ struct SignedZoneSetup {
     ///
     /// - Parameter trusted: the result of ``verifyTrust(_:_:)``.
     init?(_ request: SetupRequest, _ id: ZoneID, in cloud: CloudDatabase, uuid: String, as device: String, trusting trusted: KeyFingerprint?) async throws {
-        let info = try await cloud.at(.open) { try await $0.zone(id) }
+        let info = try await cloud.zone(id)
         try Self.verifyProtection(request, info)
         guard info.isSigned else {
             guard !request.isSigned, request.trust == nil else {
@@ -133,14 +133,12 @@ struct SignedZoneSetup {
             return nil
         }
         let owner = KeyOwner(cloud: uuid, zone: id, device: device), store = request.keyStore
-        let keys = try SyncError.at(.open) {
-            try store.keys(of: owner, for: info.protection) ?? store.makeKeys(of: owner, for: info.protection)
-        }
+        let keys = try store.keys(of: owner, for: info.protection) ?? store.makeKeys(of: owner, for: info.protection)
         var knowledge = ZoneKnowledge(creator: trusted, own: keys.publicKeys)
         knowledge.protection = info.protection
         let first = SignedZone(knowledge, owner, store, in: cloud)
-        let state = try await cloud.at(.verify) { try await $0.records(in: id) }
-        let list = try await SyncError.at(.verify) { try await first.cloud.members(in: id) }
+        let state = try await cloud.records(in: id)
+        let list = try await first.cloud.members(in: id)
         if list?.creator == nil, info.creator == device, trusted == nil { knowledge.creator = keys.publicKeys.fingerprint.words }
         if list?.creator != nil { knowledge = first.authority.knowledge }
         knowledge.floor = state.token
@@ -149,7 +147,7 @@ struct SignedZoneSetup {
         knowledge.recoveryKey = code?.publicKey(info.protection.sealingKeyKind)
         zone = SignedZone(knowledge, owner, store, in: cloud)
         let zoneKeys = zone.keys
-        try SyncError.at(.verify) { try zoneKeys?.learn(state.records) }
+        try zoneKeys?.learn(state.records)
         let isMember = list?.member(device, key: keys.publicKeys.signing) != nil || list?.creator == nil && info.creator == device
         report = SignedSetupReport(
             creator: knowledge.creator, isVerified: request.trust != nil || knowledge.creator == keys.publicKeys.fingerprint.words,
@@ -160,9 +158,7 @@ struct SignedZoneSetup {
     /// Requests membership: writes the report that every device writes, with the device's public keys and signed by them.
     func request(_ role: String, nonce: String) async throws {
         guard !report.isMember else { return }
-        try await SyncError.at(.announce) {
-            try await zone.cloud.report(DeviceReport(device: zone.owner.device, role: role, token: nil, clock: .now, nonce: nonce), in: zone.owner.zone)
-        }
+        try await zone.cloud.report(DeviceReport(device: zone.owner.device, role: role, token: nil, clock: .now, nonce: nonce), in: zone.owner.zone)
     }
 }
 
@@ -188,19 +184,19 @@ struct SealedJoin {
             }
             return nil
         }
-        let identity = try await opened.at(.open) { try await $0.identity() }
+        let identity = try await opened.identity()
         name = try await DeviceName(request, in: id, of: opened, identity, isStable: true)
         let owner = KeyOwner(cloud: identity.uuid, zone: id, device: name.name)
-        let keys = try SyncError.at(.open) { try Self.keys(of: owner, info.protection, request) }
+        let keys = try Self.keys(of: owner, info.protection, request)
         var knowledge = ZoneKnowledge(creator: trusted, own: keys.publicKeys)
         knowledge.protection = info.protection
         let zone = SignedZone(knowledge, owner, request.keyStore, in: opened)
         cloud = zone.opened
-        let state = try await opened.at(.verify) { try await $0.records(in: id) }
+        let state = try await opened.records(in: id)
         // The zone belongs to this device, and its first version is not published yet.
         if state.token == nil, info.creator == name.name, request.role.publishes { return }
         if request.role.publishes, info.publishers == .one, info.creator != name.name { throw SyncSetup.otherPublisher(info, request) }
-        let ring = try SyncError.at(.verify) { try state.record(KeyRing.recordName).map { try KeyRing($0, at: "zone \(id)") } }
+        let ring = try state.record(KeyRing.recordName).map { try KeyRing($0, at: "zone \(id)") }
         if let ring, ring.isFor(keys.publicKeys.sealing) { return }
         guard request.recovery == nil else {
             throw SyncError(
@@ -224,17 +220,15 @@ struct SealedJoin {
     /// Requests membership in the zone, and throws an error that says what to do next.
     private func ask(_ zone: SignedZone, _ request: SetupRequest, _ own: DevicePublicKeys, hasVersions: Bool) async throws {
         let id = zone.owner.zone, device = name.name
-        let list = try await SyncError.at(.verify) { try await zone.cloud.members(in: id) }
+        let list = try await zone.cloud.members(in: id)
         if let member = list?.member(device), member.keys != own {
             throw SyncError(
                 .refused, step: .open, at: "zone \(id)", "\(device) is a member with other keys than those in \(zone.keyStore.place(of: zone.owner))",
                 hint: "bring its key file back from a copy, choose another name with --device, or have it removed: snapsync member remove \(device)")
         }
         _ = try await NameClaim(device, in: id, of: zone.cloud, takesOver: request.takesOver, detached: name.detached, keys: own)
-        try await SyncError.at(.announce) {
-            try await zone.cloud.report(
-                DeviceReport(device: device, role: request.role.rawValue, token: nil, clock: .now, nonce: NonceSource.system.uuid()), in: id)
-        }
+        try await zone.cloud.report(
+            DeviceReport(device: device, role: request.role.rawValue, token: nil, clock: .now, nonce: NonceSource.system.uuid()), in: id)
         let approve = "snapsync member approve \(device)"
         throw SyncError(
             .tryAgainLater, step: .open, at: "zone \(id)",

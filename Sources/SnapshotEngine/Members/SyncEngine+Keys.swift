@@ -36,12 +36,12 @@ extension SyncEngine {
     /// - Throws: ``SyncError`` with `.refused` if the zone is not signed, or the keys are not in a ``FileKeyStore`` or cannot be used.
     public func setPassphrase(isLocked: Bool, from file: String? = nil) async throws -> KeyFileReport {
         try await locked {
-            let settings = try database.read(at: .open) { try $0.settings.read() }
-            let owner = try signed(SyncError.at(.open) { try openToLook(settings) }.signedZone).owner
+            let settings = try database.read { try $0.settings.read() }
+            let owner = try signed(openToLook(settings).signedZone).owner
             guard let store = keyStore as? FileKeyStore else {
                 throw SyncError(.refused, step: .open, at: database.path, "the application keeps its keys itself, and not in a file")
             }
-            try SyncError.at(.open) { try store.change(isLocked ? .set(from: file) : .remove, of: owner) }
+            try store.change(isLocked ? .set(from: file) : .remove, of: owner)
             return KeyFileReport(zone: owner.zone.name, device: owner.device, keyFile: store.place(of: owner), isLocked: isLocked)
         }
     }
@@ -66,12 +66,10 @@ extension SyncEngine {
                     throw SyncError(
                         .nothingThere, step: .announce, at: "zone \(zone.owner.zone)", "nothing has been published yet", hint: "run snapsync sync first")
                 }
-                return try SyncError.at(.announce) {
-                    let list = try MemberList(record, savedBy: token.number, of: zone.history, at: "zone \(zone.owner.zone)")
-                    let ring = try keys.rotated(for: list, recoveryKey: code?.publicKey(zone.history.protection.sealingKeyKind))
-                    epoch = Int(ring.epoch)
-                    return MetadataPublisher.Changes(saving: [ring.record])
-                }
+                let list = try MemberList(record, savedBy: token.number, of: zone.history, at: "zone \(zone.owner.zone)")
+                let ring = try keys.rotated(for: list, recoveryKey: code?.publicKey(zone.history.protection.sealingKeyKind))
+                epoch = Int(ring.epoch)
+                return MetadataPublisher.Changes(saving: [ring.record])
             }
             return KeyRotationReport(zone: zone.owner.zone.name, epoch: epoch, version: token.number, recoveryCode: code?.words)
         }

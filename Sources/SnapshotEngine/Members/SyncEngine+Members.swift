@@ -47,9 +47,7 @@ extension MembersReport {
     ///
     /// - Parameter own: the keys of this device; nil without a database.
     package init?(_ cloud: CloudDatabase, _ zone: ZoneID, own: DevicePublicKeys?) async throws {
-        let (found, reports, info) = try await SyncError.at(.fetch) {
-            (try await cloud.members(in: zone), try await cloud.joinRequests(in: zone), try await cloud.zone(zone))
-        }
+        let (found, reports, info) = (try await cloud.members(in: zone), try await cloud.joinRequests(in: zone), try await cloud.zone(zone))
         guard let list = found else { return nil }
         self.zone = zone.name
         isSealed = info.isSealed
@@ -102,8 +100,8 @@ extension SyncEngine {
     public func members() async throws -> MembersReport {
         try await WorkerThreads.host {
             try gate.verify(asIfWanted: true)
-            let settings = try database.read(at: .open) { try $0.settings.read() }
-            let zone = try signed(SyncError.at(.open) { try openToLook(settings) }.signedZone)
+            let settings = try database.read { try $0.settings.read() }
+            let zone = try signed(openToLook(settings).signedZone)
             guard let report = try await MembersReport(zone.cloud, zone.owner.zone, own: zone.authority.knowledge.own) else { throw notSigned() }
             return report
         }
@@ -118,7 +116,7 @@ extension SyncEngine {
     ///   or the role does not fit the zone.
     public func approveMember(_ device: String, as role: MemberRole? = nil, fingerprint: KeyFingerprint) async throws -> MemberChangeReport {
         try await changeMembers(.approved, device) { zone, info, list, now, token in
-            let report = try await SyncError.at(.fetch) { try await zone.cloud.joinRequests(in: zone.owner.zone) }.first { $0.device == device }
+            let report = try await zone.cloud.joinRequests(in: zone.owner.zone).first { $0.device == device }
             if let member = list.member(device), member.keys.fingerprint == fingerprint || report == nil {
                 throw SyncError(
                     .refused, step: .announce, at: "zone \(zone.owner.zone)", "\(device) is a member already", hint: "snapsync member list shows who is")
@@ -196,12 +194,10 @@ extension SyncEngine {
                         .nothingThere, step: .announce, at: "zone \(zone.owner.zone)", "nothing has been published yet",
                         hint: "run snapsync sync on \(info.creator) first")
                 }
-                let list = try SyncError.at(.verify) {
-                    try MemberList(record, savedBy: token.number, of: zone.history, at: "zone \(zone.owner.zone)")
-                }
-                let changed = try await SyncError.at(.announce) { try await change(zone, info, list, context.now(), token) }
+                let list = try MemberList(record, savedBy: token.number, of: zone.history, at: "zone \(zone.owner.zone)")
+                let changed = try await change(zone, info, list, context.now(), token)
                 last = changed
-                let ring = try SyncError.at(.announce) { try zone.keys?.ring(for: changed.list, after: list) }
+                let ring = try zone.keys?.ring(for: changed.list, after: list)
                 epoch = ring.map { Int($0.epoch) } ?? epoch
                 return MetadataPublisher.Changes(saving: [changed.list.record] + [ring?.record].compactMap(\.self))
             }
@@ -237,14 +233,12 @@ extension SyncContext {
     func publishMembers(of zone: SignedZone, _ change: (inout MemberList, _ floor: ChangeToken) throws -> Void) async throws {
         _ = try await MetadataPublisher(device: self).publish { state in
             guard let record = state.record(MemberList.recordName), let token = state.token else { return MetadataPublisher.Changes() }
-            return try SyncError.at(.announce) {
-                let list = try MemberList(record, savedBy: token.number, of: zone.history, at: "zone \(zone.owner.zone)")
-                var changed = list
-                try change(&changed, token)
-                guard changed != list else { return MetadataPublisher.Changes() }
-                let ring = try zone.keys?.ring(for: changed, after: list)
-                return MetadataPublisher.Changes(saving: [changed.record] + [ring?.record].compactMap(\.self))
-            }
+            let list = try MemberList(record, savedBy: token.number, of: zone.history, at: "zone \(zone.owner.zone)")
+            var changed = list
+            try change(&changed, token)
+            guard changed != list else { return MetadataPublisher.Changes() }
+            let ring = try zone.keys?.ring(for: changed, after: list)
+            return MetadataPublisher.Changes(saving: [changed.record] + [ring?.record].compactMap(\.self))
         }
     }
 }
@@ -270,7 +264,7 @@ extension SyncEngine {
                 throw SyncError(
                     .nothingThere, step: .announce, at: "zone \(context.zone)", "nothing has been published yet", hint: "run snapsync sync first")
             }
-            try database.write(at: .announce) { transaction in
+            try database.write { transaction in
                 try transaction.state.freshness.set(promise.map { FreshnessNote(interval: $0.interval, newest: context.now()) })
             }
             return FreshnessReport(zone: context.zone.name, interval: promise?.interval, version: token.number)

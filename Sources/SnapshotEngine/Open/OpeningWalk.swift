@@ -3,7 +3,7 @@ import DirectoryCloud
 import Foundation
 import LocalStore
 import Logging
-public import SnapshotVersions
+import SnapshotVersions
 public import StrictText
 
 /// Opens a store at the highest possible level: cloud and database, else the database, else a database in memory. Keeps the reason for each level
@@ -110,7 +110,7 @@ struct OpeningWalk: Sendable {
 
     /// Makes the report's entry for a level that failed.
     private func givenUp(_ level: OpeningReport.Level, _ error: any Error) -> Step {
-        let error = SyncError(error, step: .open)
+        let error = SyncError(error)
         log("gave up the level \(level.rawValue)", ["identifier": "\(error.identifier)", "error": "\(error)"])
         return Step(level: level, error: error)
     }

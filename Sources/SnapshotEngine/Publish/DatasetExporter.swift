@@ -69,14 +69,14 @@ package struct DatasetExporter: Sendable {
     package func run(into asset: any AssetWriter) throws -> Outcome {
         let boxes = asset.boxes
         return try session.withReader(0) { reader in
-            let blockEntities = try SyncError.at(.read) { try chooseBlockEntities(reader) }
+            let blockEntities = try chooseBlockEntities(reader)
             let reusable = previous.flatMap { $0.index.blockEntities == blockEntities ? $0 : nil }
-            if let reusable, let changed = try SyncError.at(.read, { try ChangedBlocks(reusable, of: schema, in: reader) }) {
+            if let reusable, let changed = try ChangedBlocks(reusable, of: schema, in: reader) {
                 return try run(changed, reader, reusable, asset)
             }
-            let source = try SyncError.at(.read) { try makeSource(reader, blockEntities: blockEntities, cutKey: boxes?.cutKey) }
+            let source = try makeSource(reader, blockEntities: blockEntities, cutKey: boxes?.cutKey)
             // For the rows of one block, a thread costs more than it gives. A block has at least one row.
-            let isOneBlock = try SyncError.at(.read) { try !reader.transaction.rows.hasRows(schema, moreThan: blockEntities) }
+            let isOneBlock = try !reader.transaction.rows.hasRows(schema, moreThan: blockEntities)
             let queue = OrderedQueue<[Piece]>(window: isOneBlock ? blockEntities + 1 : source.waitingRuns * source.workerCount)
             let progress = try counter(reader.transaction)
             return try pass(through: queue, from: isOneBlock ? nil : source.workerCount, { work($0, source, queue, reusable, boxes) }) {
@@ -182,7 +182,7 @@ package struct DatasetExporter: Sendable {
             pieces = []
             switch changed.parts[number] {
             case .kept(let positions): pieces = positions.map { .kept($0) }
-            case .read(let range): try SyncError.at(.read) { try blocks.encode { try rows.read(range, into: blocks) } }
+            case .read(let range): try blocks.encode { try rows.read(range, into: blocks) }
             }
             guard queue.put(pieces, at: number) else { return }
         }
@@ -216,21 +216,19 @@ package struct DatasetExporter: Sendable {
             }
             progress?(writer.recordCount)
         }
-        if let doubt = try SyncError.at(.read, { try doubt(writer.recordCount) }) {
+        if let doubt = try doubt(writer.recordCount) {
             asset.abandon()
             return doubt
         }
-        let tail = try SyncError.at(.read) { try makeTail(transaction) }
+        let tail = try makeTail(transaction)
         if tail.byteCount > rule.tailBytes, tail.instantByteCount > 0 {
             asset.abandon()
             return .tooManyInstants
         }
-        let hasNews = try SyncError.at(.read) {
-            // A later instant alone justifies a version: another device, even a reader, may have changed a row that was changed here and then
-            // reverted.
-            return try session.rewritten[schema.name] != nil || transaction.held.hasWaiting(of: schema) || transaction.changeLog.hasNewDeletions(of: schema)
-                || transaction.changeLog.hasNewInstants(of: schema)
-        }
+        // A later instant alone justifies a version: another device, even a reader, may have changed a row that was changed here and then reverted.
+        let hasNews =
+            try session.rewritten[schema.name] != nil || transaction.held.hasWaiting(of: schema) || transaction.changeLog.hasNewDeletions(of: schema)
+            || transaction.changeLog.hasNewInstants(of: schema)
         return try SyncError.at(.store) { try writer.finish(tail, isNew: hasNews || self.previous?.isWhole == false) }
     }
 
@@ -293,11 +291,9 @@ package struct DatasetExporter: Sendable {
         if let index = previous?.index { return BlockSizing.blockEntities(after: index) }
         let probe = BlockSizeProbe(schema: schema)
         let rows = try reader.rows(of: schema)
-        return try SyncError.at(.encode) {
-            while !probe.isComplete, try rows.next(into: probe) {}
-            rows.end()
-            return probe.blockEntities
-        }
+        while !probe.isComplete, try rows.next(into: probe) {}
+        rows.end()
+        return probe.blockEntities
     }
 }
 

@@ -49,7 +49,7 @@ struct DatasetPublisher: Sendable {
     func write(_ schema: DatasetSchema, after last: DatasetRecord?) async throws -> Outcome {
         var changes: StoredChanges?
         // Change assets do not name columns. If the last version lacks some of the columns, the next one is a snapshot asset.
-        let isDescribed = try session.withReader(0, at: .read) { try $0.transaction.state.missingColumns(of: schema).isEmpty }
+        let isDescribed = try session.withReader(0) { try $0.transaction.state.missingColumns(of: schema).isEmpty }
         let rewritten = session.rewritten[schema.name]
         if let last, isDescribed, rewritten == nil, device.assetRule.wantsChanges(after: last) {
             changes = try await writeChanges(schema, after: last)
@@ -61,7 +61,7 @@ struct DatasetPublisher: Sendable {
                 return .needsMoreReaders
             }
         }
-        let shape = try session.withReader(0, at: .read) { try $0.transaction.tables.check(of: schema) }
+        let shape = try session.withReader(0) { try $0.transaction.tables.check(of: schema) }
         do {
             return try await writeSnapshot(schema, shape, after: last, beside: changes)
         } catch {
@@ -79,14 +79,14 @@ struct DatasetPublisher: Sendable {
     /// Writes the tracked changes as a change asset; nil if tracking is incomplete, if there are too many changes, or if rows are held that the last
     /// version does not have.
     private func writeChanges(_ schema: DatasetSchema, after last: DatasetRecord) async throws -> StoredChanges? {
-        let isWhole = try session.withReader(0, at: .read) {
+        let isWhole = try session.withReader(0) {
             try $0.transaction.changeLog.isComplete(of: schema) && !$0.transaction.held.hasWaiting(of: schema)
         }
         guard isWhole else { return nil }
-        let writer = try await device.cloud.storing(schema.recordName, number: number, kind: .changes, in: device.zone)
+        let writer = try await device.cloud.newAsset(for: schema.recordName, number: number, kind: .changes, in: device.zone)
         let exporter = ChangeExporter(schema: schema, syncTimestamp: syncTimestamp, after: last.end, rule: device.assetRule)
         do {
-            return try session.withReader(0, at: .read) { reader in
+            return try session.withReader(0) { reader in
                 guard let encoded = try exporter.encode(reader) else {
                     writer.abandon()
                     return nil
@@ -136,11 +136,11 @@ struct DatasetPublisher: Sendable {
         _ schema: DatasetSchema, _ shape: TableShape, _ previous: PreviousSnapshot?, after last: DatasetRecord?, beside changes: StoredChanges?,
         isChecked: Bool = false
     ) async throws -> Outcome {
-        let dropping = try session.withReader(0, at: .read) { reader in
+        let dropping = try session.withReader(0) { reader in
             try horizon.flatMap { try reader.transaction.tombstonesAndInstants.hasTombstones(of: schema, before: $0) ? $0 : nil }
         }
         let least = try isChecked ? nil : missing.leastCount(schema, last, session)
-        let writer = try await device.cloud.storing(schema.recordName, number: number, kind: .snapshot, in: device.zone)
+        let writer = try await device.cloud.newAsset(for: schema.recordName, number: number, kind: .snapshot, in: device.zone)
         let exporter = DatasetExporter(
             schema: schema, shape: shape, session: session, previous: previous, syncTimestamp: syncTimestamp,
             progress: progress, horizon: dropping, rule: device.assetRule, trackedCount: changes?.recordCount,
@@ -190,7 +190,7 @@ struct DatasetPublisher: Sendable {
             return PreviousSnapshot(index: try SnapshotIndex.decode(data), reader: reader, isWhole: last.changeFiles.isEmpty, changes: changes)
         } catch let error as CloudError where error.code == .keyUnavailable || error.code == .notAuthorized {
             // Without the keys the new asset cannot be sealed either.
-            throw SyncError(error, step: .store)
+            throw error
         } catch {
             device.logger.warning("the last asset of \(schema.name) cannot be read; writing all blocks anew", metadata: ["error": "\(error)"])
             return nil

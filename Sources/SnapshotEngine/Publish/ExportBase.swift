@@ -23,7 +23,7 @@ struct ExportBase: Sendable {
     ///   - warnings: the warnings so far.
     init(_ device: SyncContext, after token: ChangeToken?, isOneOfMany: Bool, _ warnings: [String]) async throws {
         self.token = token
-        let out = isOneOfMany ? try device.database.read(at: .read) { try $0.state.takenOut() } : []
+        let out = isOneOfMany ? try device.database.read { try $0.state.takenOut() } : []
         takenOut = out
         let published = device.settings.datasets.filter { !out.contains($0.name.exact) }
         last = try await Self.records(of: published, device, token)
@@ -38,7 +38,7 @@ struct ExportBase: Sendable {
 
     /// Returns the version's records of the datasets from the database, or from the zone if the database does not have all of them.
     private static func records(of schemas: [DatasetSchema], _ device: SyncContext, _ token: ChangeToken?) async throws -> [String: DatasetRecord] {
-        let known = try device.database.read(at: .read) { transaction in try schemas.map { try transaction.knownFields(of: $0) } }
+        let known = try device.database.read { transaction in try schemas.map { try transaction.knownFields(of: $0) } }
         if token != nil, known.allSatisfy({ $0 != nil }) {
             return Dictionary(uniqueKeysWithValues: zip(schemas, known).compactMap { schema, fields in fields.map { (schema.name, $0) } })
         }
@@ -50,7 +50,7 @@ struct ExportBase: Sendable {
     /// Whether there is no change, no decision and no description to publish.
     func hasNothing(toPublishBy device: SyncContext) throws -> Bool {
         guard descriptions.isEmpty else { return false }
-        return try device.database.read(at: .read) { transaction in
+        return try device.database.read { transaction in
             try transaction.decidedEdits.unpublished().isEmpty
                 && device.settings.datasets.allSatisfy { try takenOut.contains($0.name.exact) || isUntouched($0, in: transaction) }
         }
@@ -139,7 +139,7 @@ extension SyncContext {
             guard let schema = settings.datasets.first(where: { $0.recordName == record.name }), let fields = DatasetRecord(record) else { return nil }
             return (schema, fields)
         }
-        try database.write(at: .apply) { transaction in
+        try database.write { transaction in
             guard try transaction.state.applied() == applied, try transaction.state.intended()?.attempt(intended.version) == intended else {
                 throw anotherRun(.apply)
             }

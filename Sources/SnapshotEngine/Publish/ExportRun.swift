@@ -47,7 +47,7 @@ package struct ExportRun: Sendable {
     func attempt() async throws -> Outcome {
         do {
             return .finished(try await run())
-        } catch let error as SyncError where error.code == .tryAgainLater {
+        } catch  where SyncError(error).code == .tryAgainLater {
             let upstream = try await device.recoverAndFetchUpstreamChanges()
             guard upstream.isBehind || upstream.hasRecovered else { throw error }
             return .lostRace(upstream)
@@ -121,8 +121,8 @@ package struct ExportRun: Sendable {
         let upstream = if let upstream { upstream } else { try await device.recoverAndFetchUpstreamChanges() }
         try await device.verifyNewest(upstream, isOneOfMany: isOneOfMany)
         try device.verifyFirstPublish(after: upstream.applied)
-        try SyncGuards.refuseUnknownFields(device.database.read(at: .read) { try $0.datasetStates.all() })
-        let returned = try SyncError.at(.apply) { try device.showHeldRows() }
+        try SyncGuards.refuseUnknownFields(device.database.read { try $0.datasetStates.all() })
+        let returned = try device.showHeldRows()
         let warnings = try noted + upstream.warnings + returned + device.keepTracking()
         try await device.correctFutureInstants()
         try refuseUnseen()
@@ -131,7 +131,7 @@ package struct ExportRun: Sendable {
 
     /// Refuses rows that lack columns of the applied version: they would be published without these columns' values.
     private func refuseUnseen() throws {
-        let unseen = try device.database.read(at: .read) { transaction in
+        let unseen = try device.database.read { transaction in
             try device.settings.datasets.first { try !transaction.state.unseenColumns(of: $0).isEmpty }
         }
         guard let unseen else { return }
@@ -163,22 +163,22 @@ package struct ExportRun: Sendable {
                 saving: stored.datasets.map { $0.fields.record(of: $0.schema) } + pending.pins.map(\.record) + base.descriptions.records + carried,
                 deleting: base.descriptions.removed, clock: device.now(), approvals: shrunk + (horizon.map { [TombstoneHorizon.text($0)] } ?? []))
             draft.answered = stored.decided
-            let commit = try await device.cloud.at(.announce) { try await $0.prepare(draft, after: base.token, in: device.zone) }
+            let commit = try await device.cloud.prepare(draft, after: base.token, in: device.zone)
             let sequences = Dictionary(
                 uniqueKeysWithValues: stored.read.filter { stored.isWritten($0.schema) }.map { ($0.schema.name, $0.sequence) })
             // If this run ends between publishing and recording the commit, the next one recovers from this record.
-            try device.database.write(at: .announce) { transaction in
+            try device.database.write { transaction in
                 guard try transaction.state.applied()?.token == base.token else { throw device.anotherRun(.announce) }
                 try transaction.state.setIntended(IntendedVersion(version: AppliedVersion(commit.token), sequences: sequences))
             }
-            let token = try await device.cloud.at(.announce) { try await $0.publish(commit) }
+            let token = try await device.cloud.publish(commit)
             return AnnouncedVersion(token: token, stored: stored, pending: pending)
-        } catch let error as SyncError where error.cloud?.code == .serverResponseLost {
+        } catch let error as CloudError where error.code == .serverResponseLost {
             // The commit may still arrive, and then it needs its assets. If it does not arrive, a prune removes them.
             throw error
         } catch {
             await device.cloud.discard(stored.assets, in: device.zone)
-            throw error
+            throw SyncError(error, step: .announce)
         }
     }
 
@@ -187,7 +187,7 @@ package struct ExportRun: Sendable {
     /// Records the published version as the applied one in one transaction, and reports it to the zone.
     private func record(_ announced: AnnouncedVersion, on base: ExportBase) async throws -> ExportReport {
         let stored = announced.stored
-        try device.database.write(at: .announce) { transaction in
+        try device.database.write { transaction in
             // Another run in between may have imported this commit and acknowledged its changes.
             guard try transaction.state.applied()?.token == base.token else { return }
             try transaction.recordPublished(
@@ -222,8 +222,9 @@ package struct ExportRun: Sendable {
 
     /// Records that the run succeeded and published nothing.
     private func recordNothingNew(on base: ExportBase, read: [ReadDataset]) throws -> ExportReport {
-        try SyncError.at(.announce) {
-            if read.isEmpty { return try device.recordIdleSuccess(.export) }
+        if read.isEmpty {
+            try device.recordIdleSuccess(.export)
+        } else {
             try device.database.write { transaction in
                 guard try transaction.state.applied()?.token == base.token else { return }
                 for one in read { try transaction.changeLog.drop(of: one.schema, upTo: one.sequence, settling: one.doubt) }
@@ -238,7 +239,7 @@ package struct ExportRun: Sendable {
     ///
     /// - Returns: a warning; nil if every row has only one.
     private func joinColumns(of schema: DatasetSchema) throws -> String? {
-        let count = try device.database.write(at: .read) { transaction in
+        let count = try device.database.write { transaction in
             try transaction.changeLog.consolidate(of: [schema])
             return try transaction.tombstonesAndInstants.joinColumns(of: schema)
         }
@@ -258,7 +259,7 @@ package struct ExportRun: Sendable {
                 .dataRefused, step: .store, at: "dataset \(schema.name)", "its deletions are more than an asset can hold",
                 hint: "sync after each part where an application deletes so many rows")
         }
-        let count = try device.database.write(at: .read) { try $0.changeLog.levelInstants(of: schema, includingPublished: attempt > 1) }
+        let count = try device.database.write { try $0.changeLog.levelInstants(of: schema, includingPublished: attempt > 1) }
         return
             "\(schema.name): \(Format.count(count, "row")) had more different instants than a version can hold; they count as changed when the latest of them was"
     }

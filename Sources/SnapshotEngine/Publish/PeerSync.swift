@@ -53,14 +53,14 @@ struct PeerSync: Sendable {
             let (report, upstream) = try await importUpstream(known)
             known = nil
             if let report {
-                if report.applied, let token = try device.database.read(at: .read, { try $0.state.applied() })?.token { newest = token }
+                if report.applied, let token = try device.database.read({ try $0.state.applied() })?.token { newest = token }
                 imported = imported.map { $0.followed(by: report) } ?? report
             }
             var publisher = device
             if imported != nil {
                 publisher.notices = []
                 // An import may have updated the device's dataset descriptions from the zone's, or given the device another name.
-                let settings = try device.database.read(at: .read) { try $0.settings.read() }
+                let settings = try device.database.read { try $0.settings.read() }
                 (publisher.settings.datasets, publisher.settings.device) = (settings.datasets, settings.device)
             }
             publisher.notices += found
@@ -90,7 +90,7 @@ struct PeerSync: Sendable {
     private func importUpstream(_ known: UpstreamChanges?) async throws -> (report: ImportReport?, upstream: UpstreamChanges?) {
         let upstream = if let known { known } else { try await device.recoverAndFetchUpstreamChanges() }
         if upstream.changes.token == nil {
-            let creator = try await device.zoneInfo(at: .fetch).creator
+            let creator = try await device.zoneInfo().creator
             guard creator == device.settings.device else {
                 throw SyncError(
                     .nothingThere, step: .fetch, at: "zone \(device.zone)",
@@ -99,7 +99,7 @@ struct PeerSync: Sendable {
             }
             return (nil, upstream)
         }
-        let hasUnseen = try device.database.read(at: .read) { transaction in
+        let hasUnseen = try device.database.read { transaction in
             try device.settings.datasets.contains { try !transaction.state.unseenColumns(of: $0).isEmpty }
         }
         if upstream.isBehind || hasUnseen {
@@ -109,7 +109,7 @@ struct PeerSync: Sendable {
             let report = try await run.importNewest(upstream)
             // Publish after the imported version without reading the zone again. If another device has published since, this device loses the
             // race.
-            let here = try device.database.read(at: .read) { try $0.state.applied() }
+            let here = try device.database.read { try $0.state.applied() }
             let isNewest = report.applied && upstream.follows && !upstream.isExpired && here?.token == upstream.changes.token
             return (
                 report, isNewest ? UpstreamChanges(applied: here, changes: ZoneChanges(base: [], commits: [], token: here?.token), warnings: []) : nil

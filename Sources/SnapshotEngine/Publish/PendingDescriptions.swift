@@ -32,13 +32,13 @@ struct PendingDescriptions: Sendable {
         -> PendingDescriptions
     {
         var pending = try await descriptions(device, of: datasets, after: token, last)
-        let removed = try device.database.read(at: .read) { try $0.state.removedRecords() }
+        let removed = try device.database.read { try $0.state.removedRecords() }
         if token != nil, !removed.isEmpty {
             let state = try await device.records(at: token?.number, notBefore: token.map { AppliedVersion($0) })
             let synced = Set(device.settings.datasets.flatMap { [$0.recordName.exact, DatasetDescription.recordName(of: $0.name).exact] })
             pending.removed = removed.filter { state.record($0) != nil && !synced.contains($0.exact) }
             // What is gone, or was put back, must not be deleted later, when another device may have published it anew.
-            if pending.removed != removed { try device.database.write(at: .read) { [left = pending.removed] in try $0.state.removedRecords.set(left) } }
+            if pending.removed != removed { try device.database.write { [left = pending.removed] in try $0.state.removedRecords.set(left) } }
         }
         return pending
     }
@@ -47,13 +47,13 @@ struct PendingDescriptions: Sendable {
         _ device: SyncContext, of datasets: [DatasetSchema], after token: ChangeToken?, _ last: [String: DatasetRecord]
     ) async throws -> PendingDescriptions {
         let own = datasets.filter { !DatasetSchema.builtIn.contains($0) }
-        let (known, version) = try device.database.read(at: .read) { (try $0.state.descriptionNote(), try $0.tables.schemaVersion()) }
+        let (known, version) = try device.database.read { (try $0.state.descriptionNote(), try $0.tables.schemaVersion()) }
         if let known, known.schemaVersion == version, own.allSatisfy({ known.hashes[$0.name] != nil && last[$0.name] != nil }) {
             return PendingDescriptions()
         }
 
         var pending = PendingDescriptions()
-        let (descriptions, text) = try device.database.read(at: .read) { transaction in
+        let (descriptions, text) = try device.database.read { transaction in
             (
                 try own.map { DatasetDescription(schema: $0, structure: try transaction.tables.structure(of: $0, among: datasets)) },
                 try transaction.tables.schemaText(of: datasets)
@@ -68,10 +68,10 @@ struct PendingDescriptions: Sendable {
             for one in changed {
                 // A description that cannot be read is replaced.
                 let there = state?.record(DatasetDescription.recordName(of: one.schema.name)).flatMap { try? DatasetDescription($0, in: device.zone) }
-                if let there, there != one { try device.database.read(at: .read) { try $0.tables.refuseOtherKeys(of: one.schema, than: there) } }
+                if let there, there != one { try device.database.read { try $0.tables.refuseOtherKeys(of: one.schema, than: there) } }
                 if let there, there == one || known?.hashes[one.schema.name] == nil && !one.describesMore(than: there) { continue }
                 // Another device may have added columns that this device does not describe yet. Keep them.
-                let removed = try device.database.read(at: .read) { try $0.state.removedColumns(of: one.schema) }
+                let removed = try device.database.read { try $0.state.removedColumns(of: one.schema) }
                 let whole = try there.map { try one.adding($0, without: removed) } ?? one
                 if whole != there { pending.records.append(try whole.record()) }
             }
@@ -85,7 +85,7 @@ struct PendingDescriptions: Sendable {
         }
         let note = DescriptionNote(schemaVersion: version, hashes: hashes)
         if pending.isEmpty {
-            try device.database.write(at: .read) { try $0.state.descriptionNote.set(note) }
+            try device.database.write { try $0.state.descriptionNote.set(note) }
         } else {
             pending.note = note
         }

@@ -53,18 +53,18 @@ struct VersionWriter: Sendable {
     func store(on base: ExportBase, readers: Int, _ found: [String: RewrittenTable]) async throws -> Outcome {
         let settings = device.settings
         try limitOwnTimestamps(base.last, except: found)
-        let session = try SyncError.at(.read) { try ReadSession(device.database, readers: readers, consolidating: settings.datasets, except: found) }
+        let session = try ReadSession(device.database, readers: readers, consolidating: settings.datasets, except: found)
         defer { session.end() }
         var stored = StoredVersion()
         do {
             // The session's rows must belong to the version that the export builds on.
-            guard try session.withReader(0, at: .read, { try $0.transaction.state.applied() })?.token == base.token else {
+            guard try session.withReader(0, { try $0.transaction.state.applied() })?.token == base.token else {
                 throw device.anotherRun(.read)
             }
-            let latest = try session.withReader(0, at: .read) {
+            let latest = try session.withReader(0) {
                 try ([$0.transaction.changeLog.latestInstant()] + session.rewritten.values.map(\.latest)).compactMap { $0 }.max()
             }
-            let crowded = try session.withReader(0, at: .read) { reader in
+            let crowded = try session.withReader(0) { reader in
                 try settings.datasets.compactMap { schema -> Instant? in
                     if try base.isUntouched(schema, in: reader.transaction) && !isFull { return nil }
                     return try TombstoneHorizon.crowded(schema, session.rewritten[schema.name], device.assetRule, in: reader.transaction)
@@ -78,7 +78,7 @@ struct VersionWriter: Sendable {
                 horizon: (crowded + [TombstoneHorizon.now(device.now(), last: base.last)].compactMap(\.self)).max())
             for schema in settings.datasets {
                 // Rows and log are read from one state: the rows include every log entry up to this number.
-                let (untouched, sequence, doubt) = try session.withReader(0, at: .read) {
+                let (untouched, sequence, doubt) = try session.withReader(0) {
                     (
                         try base.isUntouched(schema, in: $0.transaction), try $0.transaction.changeLog.lastEntry(),
                         try $0.transaction.changeLog.doubt(of: schema)
@@ -101,7 +101,7 @@ struct VersionWriter: Sendable {
                 }
             }
             session.end()
-            stored.decided = try device.database.read(at: .read) { try $0.decidedEdits.unpublished() }
+            stored.decided = try device.database.read { try $0.decidedEdits.unpublished() }
             return stored.datasets.isEmpty && stored.decided.isEmpty && base.descriptions.isEmpty ? .nothingNew(stored.read) : .stored(stored)
         } catch {
             await device.cloud.discard(stored.assets, in: device.zone)
@@ -116,7 +116,7 @@ struct VersionWriter: Sendable {
     /// Says which rows have a timestamp that counts for nothing.
     private func notices(_ schema: DatasetSchema, _ session: ReadSession) throws -> [String] {
         guard session.rewritten[schema.name] == nil, let index = schema.timestampIndex,
-            let found = try session.withReader(0, at: .read, { try $0.transaction.rows.unreadTimestamps(of: schema) })
+            let found = try session.withReader(0, { try $0.transaction.rows.unreadTimestamps(of: schema) })
         else { return [] }
         let rows = "\(Format.count(found.count, "changed row")) \(Format.word(found.count, "has", "have"))"
         return ["\(schema.name): \(rows) a \(schema.columns[index].column) that is no time (key \(found.key)); the time of the change counts instead"]
@@ -134,7 +134,7 @@ struct VersionWriter: Sendable {
 
     /// Finds the tables in which every row was written since the last version, by dataset name.
     func findRewrittenTables(_ last: [String: DatasetRecord]) throws -> [String: RewrittenTable] {
-        try device.database.read(at: .read) { transaction in
+        try device.database.read { transaction in
             var found: [String: RewrittenTable] = [:]
             for schema in device.settings.datasets where try last[schema.name] == nil || transaction.changeLog.isComplete(of: schema) {
                 let rule = device.assetRule
@@ -149,17 +149,15 @@ struct VersionWriter: Sendable {
     /// Tracks rows with untracked timestamps in the future as changed now. This happens before a dataset's first version, and if tracking is
     /// incomplete. Rewritten tables are skipped, because the log has all their rows.
     private func limitOwnTimestamps(_ last: [String: DatasetRecord], except rewritten: [String: RewrittenTable]) throws {
-        try SyncError.at(.read) {
-            let schemas = try device.database.read { transaction in
-                try device.settings.datasets.filter {
-                    try rewritten[$0.name] == nil && (last[$0.name] == nil || !transaction.changeLog.isComplete(of: $0))
-                }
+        let schemas = try device.database.read { transaction in
+            try device.settings.datasets.filter {
+                try rewritten[$0.name] == nil && (last[$0.name] == nil || !transaction.changeLog.isComplete(of: $0))
             }
-            guard !schemas.isEmpty else { return }
-            try device.database.write { transaction in
-                try transaction.changeLog.consolidate(of: schemas)
-                for schema in schemas { try transaction.futureInstants.adoptRows(of: schema, now: device.now()) }
-            }
+        }
+        guard !schemas.isEmpty else { return }
+        try device.database.write { transaction in
+            try transaction.changeLog.consolidate(of: schemas)
+            for schema in schemas { try transaction.futureInstants.adoptRows(of: schema, now: device.now()) }
         }
     }
 }

@@ -28,16 +28,14 @@ struct DatasetImporter: Sendable {
     ///
     /// Call it inside the import's transaction: no other connection can commit then, so the rows that are hashed are the rows that are replaced.
     func plan(_ transaction: LocalTransaction) throws -> Plan {
-        guard try SyncError.at(.read, { try transaction.rows.hasRows(schema) }) else { return .whole }
+        guard try transaction.rows.hasRows(schema) else { return .whole }
         let all = Array(asset.index.blocks.indices)
         guard !all.isEmpty, asset.index.describes(schema) else { return .whole }
-        return try SyncError.at(.read) {
-            let session = try ReadSession(alongside: database, readers: min(WorkerThreads.count, all.count))
-            // In the rollback-journal modes, an open reader would prevent the import from committing.
-            defer { session.end() }
-            if let differing = try BlockComparison(schema: schema, index: asset.index, session: session).differingBlocks() { return .blocks(differing) }
-            return .whole
-        }
+        let session = try ReadSession(alongside: database, readers: min(WorkerThreads.count, all.count))
+        // In the rollback-journal modes, an open reader would prevent the import from committing.
+        defer { session.end() }
+        if let differing = try BlockComparison(schema: schema, index: asset.index, session: session).differingBlocks() { return .blocks(differing) }
+        return .whole
     }
 
     /// Applies the plan. Afterwards the table has the version's rows alone, and the version's tombstones and instants are stored.

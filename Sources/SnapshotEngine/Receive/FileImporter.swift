@@ -91,17 +91,15 @@ struct FileImporter: Sendable {
         try database.write { transaction in
             try transaction.changeLog.consolidate(of: schemas)
             var rows: AddedRows?, unknown: Set<String> = [], keeper: ForeignKeyEnforcer?
-            try transaction.tracking.changing(schemas, then: { try SyncError.at(.apply) { try keeper?.enforce() } }) {
+            try transaction.tracking.changing(schemas, then: { try keeper?.enforce() }) {
                 let block = EntityBlock()
                 while try at(.decode, path, { try container.next(reusing: block) }) != nil {
-                    try SyncError.at(.apply) {
-                        if rows == nil, let schema = container.schema {
-                            try SyncGuards.refuseUnfillableColumns(transaction.tables.check(of: schema), schema, at: database.path)
-                            keeper = try ForeignKeyEnforcer(transaction, datasets: schemas, between: role == nil ? nil : Self.missingParents)
-                            rows = try AddedRows(schema, of: container.syncTimestamp ?? .distantPast, transaction)
-                        }
-                        if let rows { try block.give(to: rows) }
+                    if rows == nil, let schema = container.schema {
+                        try SyncGuards.refuseUnfillableColumns(transaction.tables.check(of: schema), schema, at: database.path)
+                        keeper = try ForeignKeyEnforcer(transaction, datasets: schemas, between: role == nil ? nil : Self.missingParents)
+                        rows = try AddedRows(schema, of: container.syncTimestamp ?? .distantPast, transaction)
                     }
+                    if let rows { try block.give(to: rows) }
                     unknown.formUnion(block.unknownFieldNames)
                     block.clear()
                 }
@@ -132,7 +130,7 @@ struct FileImporter: Sendable {
         // At a writer the file's rows are local changes, tracked and published like any others.
         let (dataset, notices) = try database.write { transaction in
             var keeper: ForeignKeyEnforcer?
-            func enforce() throws { try SyncError.at(.apply) { try keeper?.enforce() } }
+            func enforce() throws { try keeper?.enforce() }
             let opened = try open(transaction)
             func replace() throws -> DatasetState { try apply(opened, from: place, &keeper, in: transaction) }
             return (try transaction.tracking.changing(schemas, then: enforce, replace), transaction.triggerNotices)
@@ -164,10 +162,8 @@ struct FileImporter: Sendable {
         }
         let block = EntityBlock()
         while try at(.decode, path, { try container.next(reusing: block) }) != nil {
-            try SyncError.at(.apply) {
-                if applier == nil, let schema = container.schema { applier = try begin(schema) }
-                if let applier { try block.give(to: applier) }
-            }
+            if applier == nil, let schema = container.schema { applier = try begin(schema) }
+            if let applier { try block.give(to: applier) }
             unknown.formUnion(block.unknownFieldNames)
             progress?(SyncProgress(step: .apply, dataset: container.schema?.name ?? "", entityCount: applier?.count ?? 0, expectedCount: nil))
             block.clear()
@@ -175,15 +171,13 @@ struct FileImporter: Sendable {
         guard let schema = container.schema, let syncTimestamp = container.syncTimestamp else {
             throw SyncError(.dataRefused, step: .decode, at: path, "the file ends without a dataset", hint: "check that the file is a whole container")
         }
-        return try SyncError.at(.apply) {
-            // An empty dataset replaces all rows, too.
-            if applier == nil { applier = try begin(schema) }
-            let count = opened.unchangedCount + (applier?.count ?? 0)
-            try transaction.rows.checkCount(of: schema, is: count)
-            let state = DatasetState(name: schema.name, syncTimestamp: syncTimestamp, recordCount: count, unknownFields: unknown.sorted())
-            if role != nil { try note(state, path, in: transaction) }
-            return state
-        }
+        // An empty dataset replaces all rows, too.
+        if applier == nil { applier = try begin(schema) }
+        let count = opened.unchangedCount + (applier?.count ?? 0)
+        try transaction.rows.checkCount(of: schema, is: count)
+        let state = DatasetState(name: schema.name, syncTimestamp: syncTimestamp, recordCount: count, unknownFields: unknown.sorted())
+        if role != nil { try note(state, path, in: transaction) }
+        return state
     }
 
     private func note(_ state: DatasetState, _ path: String, in transaction: LocalTransaction) throws {

@@ -24,7 +24,7 @@ struct ImportBase: Sendable {
     init(_ device: SyncContext, _ upstream: UpstreamChanges?) throws {
         self.upstream = upstream
         let datasets = device.settings.datasets
-        (applied, untracked, deletedParents, hasMissingColumns) = try device.database.read(at: .read) { transaction in
+        (applied, untracked, deletedParents, hasMissingColumns) = try device.database.read { transaction in
             // A column that was added after the version was applied has no values in the rows yet.
             let untracked = try datasets.filter {
                 try !transaction.changeLog.isComplete(of: $0) || !transaction.state.unseenColumns(of: $0).isEmpty

@@ -3,7 +3,7 @@ package import LocalStore
 import SnapshotFormat
 import SnapshotModel
 import SnapshotVersions
-package import StrictText
+import StrictText
 
 /// Merges this device's edits with the version that an import writes: takes them off the tables before, and puts them on the version's rows afterwards.
 ///

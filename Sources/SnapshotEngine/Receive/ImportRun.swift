@@ -79,10 +79,8 @@ package struct ImportRun: Sendable {
                 .nothingThere, step: .fetch, at: "zone \(device.zone)", "nothing has been published yet", hint: "run snapsync export on the writer first")
         }
         if newest == local.applied?.token, local.untracked.isEmpty {
-            try SyncError.at(.apply) {
-                warnings += try device.showHeldRows()
-                try device.recordIdleSuccess(.import)
-            }
+            warnings += try device.showHeldRows()
+            try device.recordIdleSuccess(.import)
             return .nothingNew(ImportReport(applied: false, version: newest.number, datasets: [], warnings: warnings))
         }
         let identity = try await DeviceIdentity.check(device, applied: local.applied, commits: upstream.changes.commits)
@@ -119,7 +117,7 @@ package struct ImportRun: Sendable {
     private func applyNewest(_ upstream: UpstreamChanges, _ newest: ChangeToken, _ local: ImportBase, _ noted: [String]) async throws -> Outcome {
         var warnings = noted
         var needsWhole = false
-        let known = try device.database.read(at: .read) { transaction in
+        let known = try device.database.read { transaction in
             try device.settings.datasets.reduce(into: [String: DatasetRecord]()) { $0[$1.name] = try transaction.knownFields(of: $1) }
         }
         if local.applied != nil, local.untracked.isEmpty, !local.hasMissingColumns, upstream.follows,
@@ -135,7 +133,9 @@ package struct ImportRun: Sendable {
                 return try replace(incoming, local, token: newest, warnings: warnings)
             } catch let error as SyncError where error.code == .needsWholeVersion {
                 needsWhole = true
-            } catch let error as SyncError where chain.hasChanges && (error.code == .dataRefused || error.code == .tryAgainLater) {
+            } catch {
+                let error = SyncError(error, step: .fetch)
+                guard chain.hasChanges, error.code == .dataRefused || error.code == .tryAgainLater else { throw error }
                 // A damaged change asset, or rows that do not fit it: the whole version repairs this or gives a better error.
                 warnings.append(
                     "the change assets since version \(local.applied?.number ?? 0) were of no use (\(error.place): \(error.reason)); all rows were compared with version \(newest.number)"

@@ -54,13 +54,11 @@ struct IncomingDataset: Sendable {
     ) throws -> Outcome {
         let missing = snapshot?.index.missingColumns(of: schema) ?? []
         transaction.missingColumns[schema.name] = missing.isEmpty ? nil : missing
-        let (unseen, removed) = try SyncError.at(.read) {
-            (try transaction.state.unseenColumns(of: schema), try transaction.state.removedColumns(of: schema))
-        }
+        let unseen = try transaction.state.unseenColumns(of: schema), removed = try transaction.state.removedColumns(of: schema)
         let unseenColumns = schema.columns.indices.filter { unseen.contains(schema.columns[$0].name.exact) }
         let own = Set(missing).union(unseenColumns).sorted()
-        try SyncError.at(.apply) { try transaction.defaultedRows.begin(of: schema) }
-        let carried = try SyncError.at(.read) { try own.isEmpty ? nil : CarriedColumns(transaction, schema, own) }
+        try transaction.defaultedRows.begin(of: schema)
+        let carried = try own.isEmpty ? nil : CarriedColumns(transaction, schema, own)
         var unknown: Set<String> = []
         var count = countBefore
         var base: ImportedDataset?
@@ -72,13 +70,13 @@ struct IncomingDataset: Sendable {
             base = outcome.report
             count = outcome.report.recordCount
         }
-        var changeImporter = try SyncError.at(.read) { try ChangeImporter(schema: schema, transaction: transaction, isOnSnapshot: snapshot != nil) }
+        var changeImporter = try ChangeImporter(schema: schema, transaction: transaction, isOnSnapshot: snapshot != nil)
         var last = snapshot?.syncTimestamp
         for asset in changes {
             let set = try asset.read(schema)
             unknown.formUnion(set.entities.unknownFieldNames)
             ledger.author = ledger.authors[AssetPath(asset.file.path)?.number ?? 0]
-            let growth = try SyncError.at(.apply) { try changeImporter.apply(set) }
+            let growth = try changeImporter.apply(set)
             merge.wrote(set, of: schema)
             count = if let count, let growth { count + growth } else { nil }
             last = set.syncTimestamp
@@ -89,18 +87,16 @@ struct IncomingDataset: Sendable {
                 .dataRefused, step: .apply, at: "\(schema.name), \(changes.count) change assets",
                 "they do not lead from what is here to the version that the commit names", hint: SnapshotAsset.hint)
         }
-        try SyncError.at(.apply) {
-            try merge.settleDecided(of: schema)
-            try carried?.restore()
-            if let carried { merge.carried.append(carried) }
-            try transaction.defaultedRows.end(of: schema)
-            if snapshot != nil { try transaction.state.unseenColumns.set([], of: schema) }
-            // Change assets do not name columns. If the version lacks one, the next version must be a snapshot asset.
-            if let snapshot {
-                // The version still has columns that were removed here.
-                let surplus = ledger.publishes ? snapshot.index.columns.map(\.name).filter { removed.contains($0.exact) } : []
-                try transaction.state.missingColumns.set(missing.map { schema.columns[$0].name } + surplus, of: schema)
-            }
+        try merge.settleDecided(of: schema)
+        try carried?.restore()
+        if let carried { merge.carried.append(carried) }
+        try transaction.defaultedRows.end(of: schema)
+        if snapshot != nil { try transaction.state.unseenColumns.set([], of: schema) }
+        // Change assets do not name columns. If the version lacks one, the next version must be a snapshot asset.
+        if let snapshot {
+            // The version still has columns that were removed here.
+            let surplus = ledger.publishes ? snapshot.index.columns.map(\.name).filter { removed.contains($0.exact) } : []
+            try transaction.state.missingColumns.set(missing.map { schema.columns[$0].name } + surplus, of: schema)
         }
         return Outcome(
             report: ImportedDataset(

@@ -25,22 +25,21 @@ struct TrackingRebuild: Sendable {
     /// - Returns: a warning for each dataset that could not be compared.
     func run(_ version: AppliedVersion?, isOfEarlierZone: Bool = false) async throws -> [String] {
         guard let applied = version else { return [] }
-        let untracked: [DatasetSchema] = try device.database.read(at: .read) { transaction in
+        let untracked: [DatasetSchema] = try device.database.read { transaction in
             try device.settings.datasets.filter {
                 try device.settings.role.publishes ? !transaction.changeLog.isComplete(of: $0) : transaction.changeLog.mayHaveUntrackedEdits(of: $0)
             }
         }
         guard !untracked.isEmpty else { return [] }
         var isApplied = !isOfEarlierZone
-        let state = try await SyncError.at(.fetch) {
-            do {
-                guard !isOfEarlierZone else { return try await device.cloud.records(in: device.zone) }
-                return try await device.cloud.records(in: device.zone, at: applied.number, notBefore: applied.token)
-            } catch let error as CloudError where error.code == .unknownItem {
-                // The version is no longer kept. More rows differ from the newest version, and each entity's own timestamp decides.
-                isApplied = false
-                return try await device.cloud.records(in: device.zone, at: nil, notBefore: applied.token)
-            }
+        let state: ZoneState
+        do {
+            state = try await device.cloud.records(
+                in: device.zone, at: isOfEarlierZone ? nil : applied.number, notBefore: isOfEarlierZone ? nil : applied.token)
+        } catch let error as CloudError where error.code == .unknownItem {
+            // The version is no longer kept. More rows differ from the newest version, and each entity's own timestamp decides.
+            isApplied = false
+            state = try await device.cloud.records(in: device.zone, at: nil, notBefore: applied.token)
         }
         let publishes = device.settings.role.publishes
         var warnings: [String] = []
@@ -53,7 +52,9 @@ struct TrackingRebuild: Sendable {
                 }
                 let version = try await DatasetVersion(record, as: schema, in: device.cloud, zone: device.zone)
                 try track(schema, comparedWith: version, isApplied: isApplied)
-            } catch let error as SyncError where !publishes && [.nothingThere, .dataRefused, .tryAgainLater].contains(error.code) {
+            } catch {
+                let error = SyncError(error, step: .fetch)
+                guard !publishes, [.nothingThere, .dataRefused, .tryAgainLater].contains(error.code) else { throw error }
                 warnings.append(
                     "\(schema.name): its changes were not tracked, and version \(applied.number), to compare with, is not to be had (\(error.reason)); "
                         + "what was changed here since then is replaced")
@@ -64,7 +65,7 @@ struct TrackingRebuild: Sendable {
 
     private func track(_ schema: DatasetSchema, comparedWith version: DatasetVersion, isApplied: Bool) throws {
         // Columns that only one side has values of cannot be compared.
-        let unseen = try device.database.read(at: .read) { try $0.state.unseenColumns(of: schema) }
+        let unseen = try device.database.read { try $0.state.unseenColumns(of: schema) }
         let here = try schema.with(columns: schema.columns.filter { !unseen.contains($0.name.exact) })
         guard let shared = try version.snapshot.index.sharedSchema(with: here) else {
             throw SyncError(
@@ -73,10 +74,10 @@ struct TrackingRebuild: Sendable {
                 hint: "correct the dataset file, or start anew: snapsync detach, then init")
         }
         // A logged change whose row is not there is no change: the row is missing.
-        try device.database.write(at: .read) { try $0.changeLog.consolidate(of: [schema]) }
+        try device.database.write { try $0.changeLog.consolidate(of: [schema]) }
         let positions = Dictionary(uniqueKeysWithValues: schema.columns.enumerated().map { ($1.name.exact, $0) })
         let (found, absent) = try version.giving(shared).differences(from: device.database)
-        try device.database.write(at: .read) { transaction in
+        try device.database.write { transaction in
             let rows = try transaction.rows.lookup(of: schema), nowhere = EntityStates(schema: schema) { _ in false }
             // A row that is missing without a tracked deletion counts as damage; the import brings it back.
             let isRenumbered = try transaction.rowids.mayBeRenumbered(schema)

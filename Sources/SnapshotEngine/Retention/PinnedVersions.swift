@@ -1,6 +1,6 @@
 package import CloudStore
 import LocalStore
-package import SnapshotVersions
+import SnapshotVersions
 package import StrictText
 
 /// The pinned versions of a zone, separated into those that can be read and those that cannot.
@@ -69,8 +69,6 @@ extension VersionPin {
         } catch let error as CloudError where [.unknownItem, .damaged, .pending].contains(error.code) {
             reason = error.reason
             return nil
-        } catch {
-            throw SyncError(error, step: .fetch)
         }
     }
 
@@ -109,9 +107,9 @@ package struct VersionFinder: Sendable {
     /// - Throws: ``SyncError`` with `.nothingThere` if the version is neither kept nor pinned.
     package func state(of version: Int?) async throws -> ZoneState {
         do {
-            return try await cloud.at(.fetch) { try await $0.records(in: zone, at: version, notBefore: token) }
-        } catch let error as SyncError where error.code == .nothingThere && version != nil {
-            let newest = try await cloud.at(.fetch) { try await $0.records(in: zone, at: nil, notBefore: token) }
+            return try await cloud.records(in: zone, at: version, notBefore: token)
+        } catch  where version != nil && SyncError(error).code == .nothingThere {
+            let newest = try await cloud.records(in: zone, at: nil, notBefore: token)
             guard let pin = newest.pins.first(where: { $0.version == version }) else { throw error }
             switch try await pin.look(in: cloud, zone) {
             case .checkpoint(let state), .commit(let state): return state
@@ -124,7 +122,7 @@ package struct VersionFinder: Sendable {
     ///
     /// - Throws: ``SyncError`` with `.nothingThere` if there is none.
     package func newest(before instant: Instant) async throws -> Int {
-        let commits = try await cloud.at(.fetch) { try await $0.history(in: zone) }
+        let commits = try await cloud.history(in: zone)
         if let commit = commits.last(where: { $0.timestamp < instant }) { return commit.token.number }
         let pins = try await state(of: nil).pins
         if let pin = pins.last(where: { $0.timestamp < instant }) { return pin.version }

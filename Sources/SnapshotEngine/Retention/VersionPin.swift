@@ -1,7 +1,7 @@
 package import CloudStore
 import LocalStore
 import SnapshotModel
-package import SnapshotVersions
+import SnapshotVersions
 package import StrictText
 
 /// A version that every prune keeps. The pin is a record of the zone, so that every pruning device sees it.
@@ -105,7 +105,7 @@ struct PendingPins: Sendable {
 
     func check() async throws -> Outcome {
         var outcome = Outcome()
-        for pending in try device.database.read(at: .read, { try $0.state.pendingPins() }) {
+        for pending in try device.database.read({ try $0.state.pendingPins() }) {
             if let pin = try await pin(pending) { outcome.pins.append(pin) } else { outcome.lost.append(pending) }
         }
         return outcome
@@ -118,7 +118,7 @@ struct PendingPins: Sendable {
         switch try await pin.look(in: device.cloud, device.zone) {
         case .checkpoint(let state): return try await hasAssets(state) ? pin : nil
         case .commit:
-            let checkpoint = try await device.cloud.at(.store) { try await $0.placeCheckpoint(at: pin.version, in: device.zone) }
+            let checkpoint = try await device.cloud.placeCheckpoint(at: pin.version, in: device.zone)
             return VersionPin(
                 version: pin.version, name: pin.name, commit: pin.commit, checkpoint: checkpoint, timestamp: pin.timestamp, pinnedAt: pin.pinnedAt)
         case .nothing: return nil
@@ -172,15 +172,15 @@ package struct MetadataPublisher: Sendable {
         try await device.checkPublisher(.announce, else: "it makes no commits", hint: "run it on a device that publishes")
         for attempt in 1... {
             _ = try await ImportRun(device: device, progress: nil).importNewest()
-            let token = try device.database.read(at: .read) { try $0.state.applied()?.token }
-            let state = try await device.cloud.at(.fetch) { try await $0.records(in: device.zone, at: token?.number, notBefore: token) }
+            let token = try device.database.read { try $0.state.applied()?.token }
+            let state = try await device.cloud.records(in: device.zone, at: token?.number, notBefore: token)
             // Check this before anything is put into the zone: a copy of the publishing database must not make pins in its name.
             let identity = try await device.checkIdentity(applied: token.map { AppliedVersion($0) }, commits: [])
             let wanted = try await changes(state)
             guard let token, !wanted.isEmpty else { return token ?? ChangeToken(number: 0, hash: "") }
             do {
                 return try await MetadataPublisher(device: identity.device).commit(wanted, after: token)
-            } catch let error as SyncError where error.code == .tryAgainLater && attempt < Self.policy.attempts {
+            } catch  where attempt < Self.policy.attempts && SyncError(error).code == .tryAgainLater {
                 try await Task.sleep(for: Self.policy.delay(after: attempt))
             }
         }
@@ -190,11 +190,11 @@ package struct MetadataPublisher: Sendable {
     private func commit(_ changes: Changes, after token: ChangeToken) async throws -> ChangeToken {
         var draft = CommitDraft(device: device.settings.device, saving: changes.saving, deleting: changes.deleting, clock: device.now())
         draft.checkpoint = changes.checkpoint
-        let prepared = try await device.cloud.at(.announce) { try await $0.prepare(draft, after: token, in: device.zone) }
+        let prepared = try await device.cloud.prepare(draft, after: token, in: device.zone)
         // If we crash between publishing and recording the commit, the next run recognizes the commit as its own.
-        try device.database.write(at: .announce) { try $0.state.setIntended(IntendedVersion(version: AppliedVersion(prepared.token), sequences: [:])) }
-        let published = try await device.cloud.at(.announce) { try await $0.publish(prepared) }
-        try device.database.write(at: .announce) { transaction in
+        try device.database.write { try $0.state.setIntended(IntendedVersion(version: AppliedVersion(prepared.token), sequences: [:])) }
+        let published = try await device.cloud.publish(prepared)
+        try device.database.write { transaction in
             try transaction.keepFields([:], of: device.settings.datasets, before: AppliedVersion(token), now: AppliedVersion(published))
             try transaction.state.setApplied(AppliedVersion(published))
             try transaction.state.setIntended(nil)

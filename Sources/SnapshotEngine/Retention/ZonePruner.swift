@@ -71,7 +71,7 @@ package struct ZonePruner: Sendable {
     }
 
     package func run(dryRun: Bool) async throws -> PruneReport {
-        let clocks = dryRun ? [now] : [now, try await cloud.at(.store) { try await $0.storeClock(in: zone) }]
+        let clocks = dryRun ? [now] : [now, try await cloud.storeClock(in: zone)]
         var facts = try await facts(clocks, mending: !dryRun)
         var plan = RetentionPlan(facts, policy)
         var published: Int?
@@ -82,7 +82,7 @@ package struct ZonePruner: Sendable {
         }
         var oldest: [CloudRecord] = []
         if let number = plan.keptVersions.first {
-            oldest = try await cloud.at(.fetch) { try await $0.records(in: zone, at: number, notBefore: nil) }.records
+            oldest = try await cloud.records(in: zone, at: number, notBefore: nil).records
         }
         let removal = plan.removal(oldest: oldest)
         let pins = facts.pins
@@ -92,7 +92,7 @@ package struct ZonePruner: Sendable {
                     .tryAgainLater, step: .store, at: "zone \(zone)", "another device pinned or unpinned a version meanwhile; nothing was removed",
                     hint: "run it again")
             }
-            try await cloud.at(.store) { try await $0.remove(removal.files, by: device, in: zone) }
+            try await cloud.remove(removal.files, by: device, in: zone)
         }
         let kept = plan.keptVersions
         return PruneReport(
@@ -107,11 +107,11 @@ package struct ZonePruner: Sendable {
     ///   be about to remove that commit.
     private func facts(_ clocks: [Instant], mending: Bool) async throws -> RetentionPlan.Facts {
         // Make the listing first: files that are published from now on are not in it and are not removed.
-        let files = try await cloud.at(.fetch) { try await $0.storedFiles(in: zone) }
-        let commits = try await cloud.at(.fetch) { try await $0.history(in: zone) }
+        let files = try await cloud.storedFiles(in: zone)
+        let commits = try await cloud.history(in: zone)
         var pins = try await PinnedVersions(pins(), in: cloud, zone)
         if mending, !pins.withoutCheckpoint.isEmpty {
-            for pin in pins.withoutCheckpoint { try? await SyncError.at(.store) { _ = try await cloud.placeCheckpoint(at: pin.version, in: zone) } }
+            for pin in pins.withoutCheckpoint { _ = try? await cloud.placeCheckpoint(at: pin.version, in: zone) }
             // A pin whose checkpoint could not be made keeps its commit, and the report names it.
             pins = try await PinnedVersions(pins.pins, in: cloud, zone)
         }
@@ -128,7 +128,7 @@ package struct ZonePruner: Sendable {
     }
 
     private func pins() async throws -> [VersionPin] {
-        try await cloud.at(.fetch) { try await $0.records(in: zone, at: nil, notBefore: token) }.pins
+        try await cloud.records(in: zone, at: nil, notBefore: token).pins
     }
 }
 
@@ -158,7 +158,7 @@ extension SyncEngine {
         try await locked {
             let device = try device()
             try await device.checkPublisher(.store, else: "it does not decide what is kept", hint: "say so on a device that publishes")
-            try database.write(at: .open) { try $0.settings.setRetention(policy.flatMap { RetentionSetting($0) }) }
+            try database.write { try $0.settings.setRetention(policy.flatMap { RetentionSetting($0) }) }
         }
     }
 
@@ -172,12 +172,12 @@ extension SyncEngine {
     /// Does the same inside a run that holds the lock.
     func prune(_ policy: RetentionPolicy, by device: SyncContext, dryRun: Bool) async throws -> PruneReport {
         try await device.checkPublisher(.store, else: "it does not decide what is kept", hint: "prune on a device that publishes")
-        let (token, intended) = try device.database.read(at: .read) { (try $0.state.applied()?.token, try $0.state.intended()) }
+        let (token, intended) = try device.database.read { (try $0.state.applied()?.token, try $0.state.intended()) }
         let pruner = ZonePruner(
             cloud: device.cloud, zone: device.zone, device: device.settings.device, token: token, intended: intended, policy: policy, now: now()
         ) { checkpoint, record in
             try await MetadataPublisher(device: device).publish { _ in
-                let reference = try await device.cloud.at(.store) { try await $0.placeCheckpoint(at: checkpoint, in: device.zone) }
+                let reference = try await device.cloud.placeCheckpoint(at: checkpoint, in: device.zone)
                 return MetadataPublisher.Changes(saving: [record.record], checkpoint: reference)
             }.number
         }
@@ -190,7 +190,7 @@ extension SyncEngine {
     func retaining(_ report: ExportReport) async throws -> ExportReport {
         guard report.published else { return report }
         let now = now()
-        let setting = try database.read(at: .read) { transaction -> RetentionSetting? in
+        let setting = try database.read { transaction -> RetentionSetting? in
             guard let setting = try transaction.settings.operatorSettings().retention else { return nil }
             // A last removal in the future means that the clock was set back. Do not wait for that time.
             if let last = try transaction.state.lastRetention(), last <= now, now.microseconds - last.microseconds < Self.retentionInterval { return nil }
@@ -199,7 +199,7 @@ extension SyncEngine {
         guard let setting else { return report }
         var report = report
         do {
-            try database.write(at: .store) { try $0.state.lastRetention.set(now) }
+            try database.write { try $0.state.lastRetention.set(now) }
             let outcome = try await prune(setting.policy, by: device(), dryRun: false)
             report.warnings += outcome.problems
             if !outcome.removedVersions.isEmpty || !outcome.removedFiles.isEmpty { report.pruned = RetentionOutcome(outcome) }

@@ -109,7 +109,7 @@ extension SchemaUpdate {
         let isShared = try await device.isOneOfMany()
         let isAlone = settings.role == .writer && !isShared
         let zone = try await isAlone ? nil : zoneState()
-        return try device.database.write(at: .open) { transaction in
+        return try device.database.write { transaction in
             var draft = Draft(device: device, request: request, chosen: chosen, zone: zone, transaction: transaction)
             do { try draft.run(fresh) } catch {
                 for copy in draft.kept { copy.discard() }
@@ -126,7 +126,7 @@ extension SchemaUpdate {
         // If every named table is synced already, the request is about their new columns, so there is no new table to describe.
         if let names = choice.tables, names.allSatisfy({ own.contains($0.folded) }) { return [] }
         if choice.tables == nil {
-            choice.tables = try device.database.read(at: .read) { try $0.describer.applicationTables() }
+            choice.tables = try device.database.read { try $0.describer.applicationTables() }
         }
         choice.tables?.removeAll { own.contains($0.folded) }
         guard choice.tables?.isEmpty == false else {

@@ -12,7 +12,7 @@ extension SchemaUpdate {
             guard let schema = outcome.device.settings.datasets.first(where: { $0.name == zone.name }), let after = try? schema.following(zone),
                 after != schema
             else { continue }
-            try device.database.write(at: .open) { transaction in
+            try device.database.write { transaction in
                 try transaction.transition.take(schema, as: after, publishes: device.settings.role.publishes)
                 outcome.device.settings.replace(after)
                 try transaction.settings.setDatasets(outcome.device.settings.datasets)

@@ -1,7 +1,7 @@
 import CloudStore
 package import LocalStore
 package import SnapshotModel
-package import SnapshotVersions
+import SnapshotVersions
 package import StrictText
 
 /// Updates the descriptions of the datasets to the tables of this database and to the zone.
@@ -24,14 +24,14 @@ struct SchemaUpdate {
     ///
     /// - Throws: ``SyncError`` with `.refused` if a synced table or column was dropped or renamed.
     func automatic() async throws -> Outcome {
-        let (isSeen, source, states) = try device.database.read(at: .read) { transaction in
+        let (isSeen, source, states) = try device.database.read { transaction in
             (
                 try transaction.state.tablesSeen() == transaction.tables.schemaVersion(), try transaction.settings.descriptionSource(),
                 try transaction.datasetStates.all()
             )
         }
         if isSeen, states.allSatisfy(\.unknownFields.isEmpty) { return Outcome(device: device) }
-        let found = try device.database.read(at: .read) { transaction in try device.settings.datasets.map(transaction.tables.differences) }
+        let found = try device.database.read { transaction in try device.settings.datasets.map(transaction.tables.differences) }
         // A publication would tell every device that the values are gone.
         if let refusal = MissingTables.refusal(
             found, device.settings, at: device.database.path, "nothing was \(device.settings.role.publishes ? "published" : "imported")")
@@ -42,7 +42,7 @@ struct SchemaUpdate {
         if source != .file {
             let unknown = Dictionary(states.map { ($0.name, Set($0.unknownFields.map(\.exact))) }, uniquingKeysWith: { first, _ in first })
             for one in found where !one.newColumns.isEmpty && !DatasetSchema.builtIn.contains(one.schema) {
-                let (left, described) = try device.database.read(at: .read) {
+                let (left, described) = try device.database.read {
                     (try $0.state.leftColumns(of: one.schema), try $0.state.describedColumns(of: one.schema))
                 }
                 let names = one.newColumns.filter { name in
@@ -56,10 +56,10 @@ struct SchemaUpdate {
         guard !wanted.isEmpty else {
             // Until somebody decides about them, every run says so.
             if !waiting.isEmpty { return Outcome(device: device, notices: waiting) }
-            if !isSeen { try device.database.write(at: .open) { try $0.state.setTablesSeen() } }
+            if !isSeen { try device.database.write { try $0.state.setTablesSeen() } }
             return Outcome(device: device)
         }
-        return try device.database.write(at: .open) { transaction in
+        return try device.database.write { transaction in
             var outcome = Outcome(device: device)
             for (one, names) in wanted { try add(names, to: one.schema, &outcome, transaction) }
             if waiting.isEmpty { try transaction.state.setTablesSeen() }
@@ -94,12 +94,12 @@ struct SchemaUpdate {
 
     /// Returns the zone's records and its descriptions of datasets; nil before its first version.
     func zoneState() async throws -> (state: ZoneState, descriptions: [DatasetDescription])? {
-        let state = try await device.records(at: nil, notBefore: device.database.read(at: .read) { try $0.state.appliedHere() })
+        let state = try await device.records(at: nil, notBefore: device.database.read { try $0.state.appliedHere() })
         return state.token == nil ? nil : (state, try state.descriptions(in: device.zone))
     }
 
     /// Whether nothing was imported yet. `init` has then decided which datasets the device takes.
-    private func isFirst() throws -> Bool { try device.database.read(at: .read) { try $0.state.applied() == nil } }
+    private func isFirst() throws -> Bool { try device.database.read { try $0.state.applied() == nil } }
 
     /// Takes the columns that the zone's publisher has added to a dataset into this reader's descriptions where the tables have them, and those out
     /// that it has removed. The tables' columns and their values stay. Then takes over the choices (``followChoices(_:isFirst:_:)``).
@@ -118,7 +118,7 @@ struct SchemaUpdate {
             // Before its first import, a device already describes the zone's present columns.
             if isFirst { continue }
             let names = Set(zone.schema.columns.map(\.name.exact))
-            let (missing, removed, described, source) = try device.database.read(at: .read) {
+            let (missing, removed, described, source) = try device.database.read {
                 (
                     Set(try $0.state.missingColumns(of: schema).map(\.exact)), try $0.state.removedColumns(of: schema),
                     try $0.state.describedColumns(of: schema), try $0.settings.descriptionSource()
@@ -126,11 +126,11 @@ struct SchemaUpdate {
             }
             let back = removed.intersection(names)
             if !back.isEmpty {
-                try device.database.write(at: .open) { try $0.state.removedColumns.set(removed.subtracting(names), of: schema) }
+                try device.database.write { try $0.state.removedColumns.set(removed.subtracting(names), of: schema) }
             }
             let added = names.subtracting(schema.columns.map(\.name.exact))
             if device.settings.role == .reader, source != .file, !added.isEmpty || !described.isEmpty {
-                try device.database.write(at: .open) { transaction in
+                try device.database.write { transaction in
                     try transaction.state.describedColumns.set(added, of: schema)
                     let here = try transaction.tables.differences(from: schema).newColumns.filter { added.contains($0.exact) }
                     guard !here.isEmpty, here.count <= schema.freeColumns else { return }
@@ -152,7 +152,7 @@ struct SchemaUpdate {
             guard let after = try? schema.with(columns: schema.columns.filter { names.contains($0.name.exact) || missing.contains($0.name.exact) }) else {
                 continue
             }
-            try device.database.write(at: .open) { transaction in
+            try device.database.write { transaction in
                 try transaction.transition.take(schema, as: after, publishes: false)
                 outcome.device.settings.replace(after)
                 try transaction.settings.setDatasets(outcome.device.settings.datasets)
@@ -186,7 +186,7 @@ struct SchemaUpdate {
 func adoptingUnknownColumns(_ device: SyncContext, _ run: (SyncContext) async throws -> ImportReport) async throws -> ImportReport {
     let report = try await run(device)
     var current = device
-    current.settings = try device.database.read(at: .read) { try $0.settings.read() }
+    current.settings = try device.database.read { try $0.settings.read() }
     current.notices = []
     let outcome = try await SchemaUpdate(device: current).automatic()
     guard !outcome.notices.isEmpty else { return report }
@@ -245,7 +245,7 @@ package enum MissingTables {
     ///
     /// - Throws: ``SyncError`` with `.refused` for the first table that is gone or renamed, or lacks a described column.
     package static func verify(_ schemas: [DatasetSchema], of settings: SyncSettings, in database: LocalDatabase) throws {
-        let found = try database.read(at: .read) { transaction in try schemas.map(transaction.tables.differences) }
+        let found = try database.read { transaction in try schemas.map(transaction.tables.differences) }
         if let refusal = refusal(found, settings, at: database.path) { throw refusal }
     }
 }

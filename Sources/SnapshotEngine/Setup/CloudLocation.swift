@@ -57,7 +57,7 @@ enum BucketTrial {
     /// - Throws: ``SyncError`` with `.refused` if several devices are to publish and the store may let two of them publish the same number.
     static func run(in cloud: CloudDatabase, for role: SyncRole, at place: String) async throws -> [String] {
         guard role.publishes, let bucket = cloud as? ObjectCloud else { return [] }
-        return try verdict(try await SyncError.at(.open) { try await bucket.probe() }, for: role, at: place)
+        return try verdict(try await bucket.probe(), for: role, at: place)
     }
 
     /// Judges a test for a device that publishes. Returns warnings.

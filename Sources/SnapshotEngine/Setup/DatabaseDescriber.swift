@@ -77,12 +77,12 @@ enum DatabaseDescriber {
     ///
     /// - Parameter role: the role that the database will get; nil if unknown. A reader's tables must also be writable without the application.
     static func describe(_ database: LocalDatabase, _ choice: TableChoice, role: SyncRole? = nil) throws -> DatabaseDescription {
-        var found = try database.read(at: .read) { try $0.describer.describe(choice.request) }
+        var found = try database.read { try $0.describer.describe(choice.request) }
         if role == .peer {
-            let hidden = try database.read(at: .read) { transaction in try found.datasets.filter { try transaction.tables.hasHiddenKey($0) } }
+            let hidden = try database.read { transaction in try found.datasets.filter { try transaction.tables.hasHiddenKey($0) } }
             for schema in hidden { found.refuse(schema, "it has no key besides the rowid, and two peers would give one rowid to different rows") }
         }
-        let survey = try SyncError.at(.read) { try TriggerSurvey(database, found.datasets) }
+        let survey = try TriggerSurvey(database, found.datasets)
         for schema in found.datasets {
             guard let reason = survey.unwritable[schema.name] else { continue }
             if let lack = survey.needsForKeys[schema.name] {
@@ -104,7 +104,7 @@ enum DatabaseDescriber {
             let count = found.unfit.count
             var next: SyncError?
             if let request, role == .peer {
-                do throws { try database.read(at: .open) { try SharedKeys(found.datasets, in: $0).refuse(request) } } catch { next = error as? SyncError }
+                do throws { try database.read { try SharedKeys(found.datasets, in: $0).refuse(request) } } catch { next = error as? SyncError }
             }
             throw SyncError(
                 .refused, step: .open, at: database.path, "\(Format.count(count, "table")) cannot be synced",

@@ -24,7 +24,7 @@ struct DatasetChoice {
             let found = try DatabaseDescriber.datasets(of: database, tables, role: request.role, for: request)
             datasets =
                 try request.readerEdits.map { edits in
-                    try database.read(at: .open) {
+                    try database.read {
                         try edits.apply(to: found.datasets, sharesKeys: request.sharesKeys, in: $0, at: request.database)
                     }
                 } ?? found.datasets
@@ -32,7 +32,7 @@ struct DatasetChoice {
         } else if request.datasets == nil, !request.assumesBuiltIn,
             let found = try await Self.descriptions(in: ZoneID(request.zone), request, backend, database)
         {
-            datasets = try database.read(at: .open) { transaction in try found.datasets.map(transaction.tables.byOwnNames) }
+            datasets = try database.read { transaction in try found.datasets.map(transaction.tables.byOwnNames) }
             fromZone = found
         } else {
             if request.datasets == nil { try Self.refuseAssuming(request, database) }
@@ -51,14 +51,14 @@ struct DatasetChoice {
         } catch {
             // A publisher may be about to make the zone.
             guard !request.role.publishes else { return nil }
-            throw SyncError(error, step: .open)
+            throw error
         }
         if let found = try await ZoneDescriptions(zone, in: cloud) { return found }
-        let hasBuiltIn = try database.read(at: .open) { transaction in
+        let hasBuiltIn = try database.read { transaction in
             Set(try transaction.describer.applicationTables().map(\.folded)).isSuperset(of: DatasetSchema.builtIn.map { $0.table.folded })
         }
         guard !request.role.publishes, !hasBuiltIn else { return nil }
-        let creator = try await cloud.at(.open) { try await $0.zone(zone) }.creator
+        let creator = try await cloud.zone(zone).creator
         throw SyncError(
             .nothingThere, step: .open, at: "zone \(zone)", "nothing has been published yet, so it does not say which tables there are",
             hint: "run snapsync sync on \(creator) first, then this command again; or give a dataset file (--datasets)")
@@ -67,7 +67,7 @@ struct DatasetChoice {
     /// Refuses a database with other tables than the built-in ones if nothing says which tables to sync.
     private static func refuseAssuming(_ request: SetupRequest, _ database: LocalDatabase) throws {
         guard !request.assumesBuiltIn else { return }
-        let tables = try database.read(at: .open) { try $0.describer.applicationTables() }
+        let tables = try database.read { try $0.describer.applicationTables() }
         let builtIn = Set(DatasetSchema.builtIn.map { $0.table.folded }), own = Set(tables.map(\.folded))
         guard !own.isEmpty, !own.isSuperset(of: builtIn), !(request.createsTables && own.isSubset(of: builtIn)) else { return }
         throw SyncError(

@@ -50,8 +50,6 @@ package struct DeviceName {
             return try await cloud.deviceReport(of: device, in: zone)
         } catch let error as CloudError where error.code == .zoneNotFound {
             return nil
-        } catch {
-            throw SyncError(error, step: .open)
         }
     }
 
@@ -94,7 +92,7 @@ struct NameClaim {
     ///   - keys: the device's keys in a signed zone. A report that they signed comes from this device.
     /// - Throws: ``SyncError`` with `.refused` if another database has reported, unless the name is to be taken over.
     init(_ name: String, in zone: ZoneID, of cloud: CloudDatabase, takesOver: Bool, detached: DetachedDevice?, keys: DevicePublicKeys? = nil) async throws {
-        let report = try await cloud.at(.open) { try await $0.deviceReport(of: name, in: zone) }
+        let report = try await cloud.deviceReport(of: name, in: zone)
         let isReturning = detached?.device == name && detached?.isAuthor(of: report) == true
         if let report, !takesOver, !isReturning, keys == nil || report.keys != keys || report.token != nil {
             throw SyncError(
@@ -104,10 +102,10 @@ struct NameClaim {
         self.isReturning = isReturning
         seen = report?.nonce
         requestNonce = keys != nil && report?.keys == keys && report?.token == nil ? report?.nonce : nil
-        let newest = takesOver || isReturning ? try await cloud.at(.open) { try await $0.records(in: zone) }.token?.number ?? 0 : 0
+        let newest = takesOver || isReturning ? try await cloud.records(in: zone).token?.number ?? 0 : 0
         self.newest = newest
         // Before the first version, only the device that made the zone may publish without importing.
-        let isCreator = isReturning ? try await cloud.at(.open) { try await $0.zone(zone) }.creator == name : false
+        let isCreator = isReturning ? try await cloud.zone(zone).creator == name : false
         isTaken = takesOver || isReturning && (newest > 0 || isCreator)
     }
 

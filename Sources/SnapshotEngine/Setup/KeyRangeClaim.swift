@@ -18,9 +18,9 @@ struct KeyRangeClaim {
     /// - Parameter isKnown: whether this database has used a range before, under the same name.
     /// - Throws: ``SyncError`` with `.nothingThere` before the zone's first version, which its creator publishes.
     func run(isKnown: (DeviceKeyRange) throws -> Bool) async throws -> DeviceKeyRange {
-        let info = try await cloud.at(.open) { try await $0.zone(zone) }
+        let info = try await cloud.zone(zone)
         for attempt in 1... {
-            let state = try await cloud.at(.open) { try await $0.records(in: zone) }
+            let state = try await cloud.records(in: zone)
             var record = try KeyRangeRecord(state)
             if let range = record.range(of: device, creator: info.creator), try state.token == nil || isKnown(range) { return range }
             guard let token = state.token else {
@@ -37,8 +37,6 @@ struct KeyRangeClaim {
                 return range
             } catch let error as CloudError where error.isRetryable && attempt < Self.policy.attempts {
                 try await Task.sleep(for: Self.policy.delay(after: attempt))
-            } catch {
-                throw SyncError(error, step: .announce)
             }
         }
         throw SyncError(.tryAgainLater, step: .announce, at: "zone \(zone)", "other devices publish without a pause", hint: "run the same command again")
@@ -47,7 +45,7 @@ struct KeyRangeClaim {
     /// Claims a new range for a database that was renamed because it is a copy of another database. Its present range belongs to the other
     /// database.
     static func renew(_ device: SyncContext) async throws {
-        let current = try device.database.read(at: .read) { try $0.keyRanges.current() }
+        let current = try device.database.read { try $0.keyRanges.current() }
         guard let current, current.device != device.settings.device else { return }
         let creator = try await device.zoneInfo().creator
         let name = device.settings.device
@@ -57,9 +55,9 @@ struct KeyRangeClaim {
             _ = try record.add(name, in: device.zone)
             return MetadataPublisher.Changes(saving: [record.record])
         }
-        let state = try await device.cloud.at(.fetch) { try await $0.records(in: device.zone) }
+        let state = try await device.cloud.records(in: device.zone)
         guard let range = try KeyRangeRecord(state).range(of: name, creator: creator) else { return }
-        try device.database.write(at: .apply) {
+        try device.database.write {
             try $0.keyRanges.set(range, of: name)
             try $0.keyRanges.advance(device.settings.datasets)
         }

@@ -55,12 +55,12 @@ public struct SetupReport: Sendable, Encodable {
 extension SetupReport {
     /// The report of a database that is set up.
     init(_ database: LocalDatabase, path: String) throws {
-        let (settings, choice) = try database.read(at: .read) { (try $0.settings.read(), try $0.settings.preference().choice) }
+        let (settings, choice) = try database.read { (try $0.settings.read(), try $0.settings.preference().choice) }
         self.init(
             database: path, cloud: settings.cloud, cloudUUID: settings.cloudUUID, zone: settings.zone, role: settings.role.rawValue, device: settings.device,
-            datasets: settings.datasets.map(\.name), journalMode: try SyncError.at(.open) { try database.journalMode() }, isEnabled: choice == .on,
+            datasets: settings.datasets.map(\.name), journalMode: try database.journalMode(), isEnabled: choice == .on,
             preference: choice.rawValue,
-            triggers: try SyncError.at(.read) { try TriggerSurvey(database, settings.datasets) }.triggers.map {
+            triggers: try TriggerSurvey(database, settings.datasets).triggers.map {
                 TriggerReport($0, datasets: settings.datasets)
             })
     }

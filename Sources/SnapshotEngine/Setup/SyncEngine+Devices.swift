@@ -34,7 +34,7 @@ extension SyncEngine {
         try await locked {
             var device = try device()
             let previous = device.settings.device
-            try SyncError.at(.open) { try CloudNames.verify(name, isNameOf: "device") }
+            try CloudNames.verify(name, isNameOf: "device")
             guard name != previous else { throw SyncError(.refused, step: .open, at: database.path, "the device has this name already") }
             let info = try await device.zoneInfo()
             guard !info.isSigned else {
@@ -47,20 +47,20 @@ extension SyncEngine {
                     .refused, step: .open, at: "zone \(device.zone)", "\(previous) is its one publisher, and the zone keeps that name",
                     hint: "readers and peers can take another name")
             }
-            if let report = try await device.cloud.at(.open, { try await $0.deviceReport(of: name, in: device.zone) }) {
+            if let report = try await device.cloud.deviceReport(of: name, in: device.zone) {
                 throw SyncError(
                     .refused, step: .open, at: "zone \(device.zone)", "a \(report.role) has synced as \(name) before, at \(report.clock)",
                     hint: "choose another name; if that device is gone for good, run first: snapsync device forget \(name) --db \(database.path.shellWord)")
             }
-            let newest = try await device.cloud.at(.open) { try await $0.records(in: device.zone) }.token?.number ?? 0
-            try device.database.write(at: .open) { transaction in
+            let newest = try await device.cloud.records(in: device.zone).token?.number ?? 0
+            try device.database.write { transaction in
                 try transaction.settings.device.set(name)
                 try transaction.state.reportNonces.set(nil)
                 try transaction.state.ownCommitsKnown.set(newest)
             }
             device.settings.device = name
             device.reportSeen = nil
-            await device.report(try device.database.read(at: .read) { try $0.state.applied()?.token })
+            await device.report(try device.database.read { try $0.state.applied()?.token })
             var warnings: [String] = []
             do {
                 try await device.cloud.forgetDevice(previous, in: device.zone)
@@ -89,11 +89,11 @@ extension SyncEngine {
                     .refused, step: .open, at: "zone \(device.zone)", "\(name) is its one publisher",
                     hint: "if its database is lost, another one takes its place: snapsync init --take-over")
             }
-            guard let report = try await device.cloud.at(.open, { try await $0.deviceReport(of: name, in: device.zone) }) else {
+            guard let report = try await device.cloud.deviceReport(of: name, in: device.zone) else {
                 throw SyncError(
                     .nothingThere, step: .open, at: "zone \(device.zone)", "no device has reported as \(name)", hint: "snapsync status --all lists them")
             }
-            try await device.cloud.at(.announce) { try await $0.forgetDevice(name, in: device.zone) }
+            try await device.cloud.forgetDevice(name, in: device.zone)
             return DeviceForgetReport(zone: device.settings.zone, device: name, version: report.token?.number)
         }
     }
@@ -127,9 +127,9 @@ extension SyncEngine {
                     hint: "open the database without a backend")
             }
             try gate.verify()
-            let settings = try database.read(at: .open) { try $0.settings.read() }
+            let settings = try database.read { try $0.settings.read() }
             let place = try await Self.verifyPlace(path, for: settings, database, keyStore)
-            try database.write(at: .open) { try $0.settings.cloud.set(place) }
+            try database.write { try $0.settings.cloud.set(place) }
             return RelocationReport(
                 database: database.path, zone: settings.zone, previousCloud: settings.cloud, cloud: place, cloudUUID: settings.cloudUUID)
         }
@@ -137,18 +137,16 @@ extension SyncEngine {
 
     /// Checks that a directory or bucket has the cloud and the history of a database. Returns the text for the settings.
     static func verifyPlace(_ path: String, for settings: SyncSettings, _ database: LocalDatabase, _ keyStore: any KeyStore) async throws -> String {
-        let (applied, isReplicated) = try database.read(at: .read) { (try $0.state.applied(), try $0.settings.operatorSettings().isReplicated) }
-        let cloud = try SyncError.at(.open) { try CloudLocation.open(path, expecting: settings.cloudUUID, container: settings.container) }
-        let known = try database.read(at: .read) { try $0.state.zoneKnowledge() }
-        _ = try SyncError.at(.open) { try SignedZone(of: settings, knowing: known, keyStore, in: cloud) }
+        let (applied, isReplicated) = try database.read { (try $0.state.applied(), try $0.settings.operatorSettings().isReplicated) }
+        let cloud = try CloudLocation.open(path, expecting: settings.cloudUUID, container: settings.container)
+        let known = try database.read { try $0.state.zoneKnowledge() }
+        _ = try SignedZone(of: settings, knowing: known, keyStore, in: cloud)
         let place = CloudLocation.canonical(path, cloud)
         if settings.role == .peer, !CloudLocation.isBucket(place) { try ReplicatedFolder.refuse(place, isSaid: isReplicated) }
         do {
             _ = try await cloud.changes(since: applied?.token, in: settings.zoneID)
         } catch let error as CloudError where error.code == .changeTokenExpired {
             // The applied version was pruned; the zone continues from it.
-        } catch {
-            throw SyncError(error, step: .open)
         }
         if settings.role == .peer { _ = try await BucketTrial.run(in: cloud, for: settings.role, at: place) }
         return place

@@ -14,13 +14,11 @@ package enum SyncSetup {
     /// - Parameter backend: the caller's backend; nil for the cloud that the request names.
     static func run(_ asked: SetupRequest, in backend: CloudDatabase? = nil) async throws -> SetupReport {
         let request = try await asked.followingZone(in: backend)
-        let filed = try SyncError.at(.open) { try request.tables == nil ? DatasetChoice.schemas(request.datasets) : [] }
+        let filed = try request.tables == nil ? DatasetChoice.schemas(request.datasets) : []
         let isNew = !FileManager.default.fileExists(atPath: request.database)
-        let database = try SyncError.at(.open) {
-            try LocalDatabase(
-                path: request.database, creating: request.createsTables, setup: request.connectionSetup, waiting: LocalDatabase.waiting(for: request.database))
-        }
-        let lock = try SyncError.at(.open) { try RunLock(database: request.database) }
+        let database = try LocalDatabase(
+            path: request.database, creating: request.createsTables, setup: request.connectionSetup, waiting: LocalDatabase.waiting(for: request.database))
+        let lock = try RunLock(database: request.database)
         defer { withExtendedLifetime(lock) {} }
         var hasBegun = false
 
@@ -28,35 +26,33 @@ package enum SyncSetup {
             if request.role == .peer, backend == nil, !CloudLocation.isBucket(request.cloud) {
                 try ReplicatedFolder.refuse(request.cloud, isSaid: request.isReplicated)
             }
-            try database.read(at: .open) { try refuseSetUp($0, request) }
+            try database.read { try refuseSetUp($0, request) }
             let trusted = try await SignedZoneSetup.verifyTrust(request, backend)
             let join = try await SealedJoin(request, backend, trusting: trusted)
             let choice = try await DatasetChoice(request, filed, join?.cloud ?? backend, database)
             let datasets = choice.datasets
-            let (tablesMade, fromText) = try SyncError.at(.open) { try prepareTables(request, choice, database, isNew: isNew) }
+            let (tablesMade, fromText) = try prepareTables(request, choice, database, isNew: isNew)
             try refuseUnwritable(request, datasets, database)
             if request.role == .peer { try refuseHiddenKeys(datasets, database, request) }
-            let (cloud, cloudMade, found) = try SyncError.at(.open) { try backend.map { ($0, false, nil) } ?? openCloud(request) }
+            let (cloud, cloudMade, found) = try backend.map { ($0, false, nil) } ?? openCloud(request)
             let probeWarnings = if let found { found } else { try await BucketTrial.run(in: cloud, for: request.role, at: request.cloud) }
-            let identity = try await cloud.at(.open) { try await $0.identity() }
-            if let container = request.container { try SyncError.at(.open) { try ContainerIdentifier.verify(container, isThatOf: identity) } }
+            let identity = try await cloud.identity()
+            if let container = request.container { try ContainerIdentifier.verify(container, isThatOf: identity) }
             let zone = ZoneID(request.zone)
             let name: DeviceName
             if let join { name = join.name } else { name = try await DeviceName(request, in: zone, of: cloud, identity, isStable: request.isSealed) }
             let device = name.name
             let beginning = ZoneBeginning(of: request.zone, inCloud: identity.uuid, as: device)
-            hasBegun = try await SyncError.at(.open) { try await begin(beginning, zone, in: cloud, database, request) }
+            hasBegun = try await begin(beginning, zone, in: cloud, database, request)
             do {
-                try await SyncError.at(.open) {
-                    try await joinZone(zone, in: cloud, as: device, request, isDirectory: backend == nil && !CloudLocation.isBucket(request.cloud))
-                }
+                try await joinZone(zone, in: cloud, as: device, request, isDirectory: backend == nil && !CloudLocation.isBucket(request.cloud))
             } catch {
                 // No zone was made, so leave the database as it was.
                 if hasBegun, (try? await isThere(zone, in: cloud)) == false, (try? database.write({ try $0.zoneBeginning.clear() })) != nil { hasBegun = false }
                 throw error
             }
-            let sharesZone = try await SyncError.at(.open) { request.role.publishes ? try await cloud.zone(zone).publishers == .many : false }
-            if sharesZone { try database.read(at: .open) { try SharedKeys(datasets, in: $0).refuse(request) } }
+            let sharesZone = request.role.publishes ? try await cloud.zone(zone).publishers == .many : false
+            if sharesZone { try database.read { try SharedKeys(datasets, in: $0).refuse(request) } }
             let signed = try await SignedZoneSetup(request, zone, in: cloud, uuid: identity.uuid, as: device, trusting: trusted)
             let claim = try await NameClaim(
                 device, in: zone, of: cloud, takesOver: request.takesOver, detached: name.detached,
@@ -73,38 +69,36 @@ package enum SyncSetup {
             let range = KeyRangeClaim(zone: zone, cloud: signed?.zone.opened ?? cloud, device: device)
             let keyRange = sharesZone ? try await claimKeyRange(request, datasets, range, database) : nil
             var taken = 0
-            try SyncError.at(.open) {
-                try database.write {
-                    try $0.zoneBeginning.clear()
-                    try $0.initialize(settings)
-                    try claim.note(madeZone: madeZone, in: $0)
-                    if let signed {
-                        try $0.state.zoneKnowledge.set(SignedZone.text(signed.zone.authority.knowledge))
-                        if request.isFresh, madeZone { try $0.state.freshness.set(FreshnessNote(interval: FreshnessRecord.standardInterval, newest: nil)) }
-                        if let seen = signed.report.isMember ? claim.requestNonce : nonce {
-                            try $0.state.reportNonces.set(ReportNonces(seen: seen, next: NonceSource.system.uuid()))
-                        }
+            try database.write {
+                try $0.zoneBeginning.clear()
+                try $0.initialize(settings)
+                try claim.note(madeZone: madeZone, in: $0)
+                if let signed {
+                    try $0.state.zoneKnowledge.set(SignedZone.text(signed.zone.authority.knowledge))
+                    if request.isFresh, madeZone { try $0.state.freshness.set(FreshnessNote(interval: FreshnessRecord.standardInterval, newest: nil)) }
+                    if let seen = signed.report.isMember ? claim.requestNonce : nonce {
+                        try $0.state.reportNonces.set(ReportNonces(seen: seen, next: NonceSource.system.uuid()))
                     }
-                    if request.isReplicated { try $0.settings.replicated.set("1") }
-                    if let limit = request.assetLimit { try $0.settings.assetLimit.set("\(limit)") }
-                    if request.role.publishes { try $0.settings.setRetention(request.retention.flatMap { RetentionSetting($0) }) }
-                    try $0.settings.setPreference(SyncPreference(request.choice, changedAt: request.choice == .undecided ? nil : .now))
-                    try $0.settings.setEntitlementFile(request.entitlementFile.map(SyncGate.absolutePath))
-                    if let keyRange {
-                        try $0.keyRanges.set(keyRange, of: device)
-                        try $0.keyRanges.advance(datasets)
-                    }
-                    _ = try $0.tracking.install(datasets)
-                    taken = try $0.detachedChanges.restore(for: settings)
-                    try $0.settings.setDescriptionSource(choice.described != nil ? .database : choice.fromZone != nil ? .zone : .file)
-                    try $0.state.setTablesSeen()
                 }
+                if request.isReplicated { try $0.settings.replicated.set("1") }
+                if let limit = request.assetLimit { try $0.settings.assetLimit.set("\(limit)") }
+                if request.role.publishes { try $0.settings.setRetention(request.retention.flatMap { RetentionSetting($0) }) }
+                try $0.settings.setPreference(SyncPreference(request.choice, changedAt: request.choice == .undecided ? nil : .now))
+                try $0.settings.setEntitlementFile(request.entitlementFile.map(SyncGate.absolutePath))
+                if let keyRange {
+                    try $0.keyRanges.set(keyRange, of: device)
+                    try $0.keyRanges.advance(datasets)
+                }
+                _ = try $0.tracking.install(datasets)
+                taken = try $0.detachedChanges.restore(for: settings)
+                try $0.settings.setDescriptionSource(choice.described != nil ? .database : choice.fromZone != nil ? .zone : .file)
+                try $0.state.setTablesSeen()
             }
             var report = try SetupReport(database, path: request.database)
             (report.tablesMade, report.cloudMade, report.changesTaken, report.keyRange) = (tablesMade, cloudMade, taken, keyRange?.index)
             report.warnings =
                 (request.zone == asked.zone ? [] : ["zone \(asked.zone) goes on as zone \(request.zone), which this device joins"])
-                + probeWarnings + name.warnings + (sharesZone ? try database.read(at: .read) { try SharedKeys(datasets, in: $0).warnings(request) } : [])
+                + probeWarnings + name.warnings + (sharesZone ? try database.read { try SharedKeys(datasets, in: $0).warnings(request) } : [])
             report.schemaMade = fromText.made
             report.schemaLeftOut = fromText.leftOut
             if !request.runsSchema, !tablesMade.isEmpty {
@@ -135,11 +129,11 @@ package enum SyncSetup {
     private static func claimKeyRange(_ request: SetupRequest, _ datasets: [DatasetSchema], _ claim: KeyRangeClaim, _ database: LocalDatabase) async throws
         -> DeviceKeyRange?
     {
-        let tables = try database.read(at: .read) { try SharedKeys(datasets, in: $0).autoincrement }
+        let tables = try database.read { try SharedKeys(datasets, in: $0).autoincrement }
         guard request.takesKeyRange, !tables.isEmpty else { return nil }
         try ClockGuard.verify(.now)
         return try await claim.run { range in
-            try database.read(at: .read) { try $0.keyRanges.isUsed(range, by: tables) }
+            try database.read { try $0.keyRanges.isUsed(range, by: tables) }
         }
     }
 
@@ -177,7 +171,7 @@ package enum SyncSetup {
     /// Refuses tables that imports cannot write, because their indexes, checks or computed columns need functions that only the application
     /// registers.
     private static func refuseUnwritable(_ request: SetupRequest, _ datasets: [DatasetSchema], _ database: LocalDatabase) throws {
-        let survey = try SyncError.at(.open) { try TriggerSurvey(database, datasets) }
+        let survey = try TriggerSurvey(database, datasets)
         for schema in datasets {
             guard let reason = survey.unwritable[schema.name], request.role != .writer || survey.needsForKeys[schema.name] != nil else { continue }
             throw SyncError(
@@ -189,7 +183,7 @@ package enum SyncSetup {
 
     /// Refuses tables without a key at a peer: two peers would give one rowid to different rows, which could then not be told apart.
     private static func refuseHiddenKeys(_ datasets: [DatasetSchema], _ database: LocalDatabase, _ request: SetupRequest) throws {
-        let hidden = try database.read(at: .open) { transaction in try datasets.filter { try transaction.tables.hasHiddenKey($0) } }
+        let hidden = try database.read { transaction in try datasets.filter { try transaction.tables.hasHiddenKey($0) } }
         guard let schema = hidden.first else { return }
         throw SyncError(
             .refused, step: .open, at: "\(request.database), table \(schema.table)",

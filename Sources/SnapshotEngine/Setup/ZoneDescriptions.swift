@@ -18,7 +18,7 @@ package struct ZoneDescriptions {
     /// Reads the descriptions; nil if the zone has no version yet.
     ///
     /// - Throws: ``SyncError`` with `.dataRefused` for descriptions that cannot be used, `.refused` if a dataset is not described.
-    init?(_ zone: ZoneID, in cloud: CloudDatabase) async throws { try self.init(await cloud.at(.fetch) { try await $0.records(in: zone) }, of: zone) }
+    init?(_ zone: ZoneID, in cloud: CloudDatabase) async throws { try self.init(await cloud.records(in: zone), of: zone) }
 
     /// Reads the descriptions of one version.
     ///

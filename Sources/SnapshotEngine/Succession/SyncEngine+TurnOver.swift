@@ -82,13 +82,13 @@ extension SyncEngine {
         throw SyncError(.tryAgainLater, step: .announce, at: database.path, "other devices publish without a pause", hint: "run the same command again")
     }
 
-    private func settings() throws -> SyncSettings { try database.read(at: .open) { try $0.settings.read() } }
+    private func settings() throws -> SyncSettings { try database.read { try $0.settings.read() } }
 
     /// Returns the earlier zone if this database has already left it for a zone of the wanted kind that it makes; nil if it has not.
     ///
     /// - Throws: ``SyncError`` with `.refused` if the zone has been of that kind for another reason.
     private func begunTurnOver(_ request: TurnOverRequest) throws -> EarlierZone? {
-        let context = try device(), earlier = try database.read(at: .read) { try $0.state.earlierZones().last }
+        let context = try device(), earlier = try database.read { try $0.state.earlierZones().last }
         let known = context.signedZone?.authority.knowledge
         guard let known, known.isSealed || !request.isSealed else { return nil }
         guard let earlier, earlier.madeNext, known.isSealed == request.isSealed else {
@@ -105,10 +105,10 @@ extension SyncContext {
     /// continues the key ranges of devices.
     func recordsOfFirstVersion(after token: ChangeToken?) async throws -> [CloudRecord] {
         guard token == nil else { return [] }
-        let (last, note) = try database.read(at: .read) { (try $0.state.earlierZones().last, try $0.state.freshness()) }
+        let (last, note) = try database.read { (try $0.state.earlierZones().last, try $0.state.freshness()) }
         let promise = signedZone == nil ? [] : [note.map { FreshnessRecord(interval: $0.interval).record }].compactMap(\.self)
         guard let earlier = last, earlier.madeNext, let version = earlier.version else { return promise }
-        let state = try await cloud.at(.announce) { try await $0.records(in: ZoneID(earlier.zone, scope: zone.scope), at: version.number) }
+        let state = try await cloud.records(in: ZoneID(earlier.zone, scope: zone.scope), at: version.number)
         return promise + (state.record(KeyRangeRecord.recordName) == nil ? [] : [try KeyRangeRecord(state).record])
     }
 }

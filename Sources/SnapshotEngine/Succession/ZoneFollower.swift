@@ -11,15 +11,15 @@ extension SyncEngine {
     ///
     /// - Throws: what `body` throws; ``SyncError`` with `.tryAgainLater` while this device cannot read the next zone.
     func followingZone<T>(_ body: () async throws -> T) async throws -> T {
-        let waiting = try database.read(at: .open) { try $0.settings.exists() && !$0.settings.isInMemory() ? $0.state.nextZone() : nil }
+        let waiting = try database.read { try $0.settings.exists() && !$0.settings.isInMemory() ? $0.state.nextZone() : nil }
         if let waiting {
-            try await follow(SyncError.at(.open) { try StrictJSON.decode(ZoneSuccessor.self, from: Data(waiting.utf8)) })
+            try await follow(StrictJSON.decode(ZoneSuccessor.self, from: Data(waiting.utf8)))
         }
         for _ in 0..<Self.moveLimit {
             do {
                 return try await body()
-            } catch let error as SyncError {
-                guard let move = error.cloud?.successor else { throw error }
+            } catch {
+                guard let move = SyncError(error).cloud?.successor else { throw error }
                 try await follow(move)
             }
         }
@@ -40,7 +40,7 @@ extension SyncEngine {
     func follow(_ successor: ZoneSuccessor, limit: Int = SyncEngine.moveLimit) async throws {
         let context = try device()
         let text = try String(decoding: StrictJSON.encode(successor), as: UTF8.self)
-        try database.write(at: .open) { transaction in
+        try database.write { transaction in
             guard try transaction.settings.read().zone == context.zone.name else { throw context.anotherRun(.open) }
             if try transaction.state.nextZone() == nil { try transaction.state.nextZone.set(text) }
         }
@@ -48,9 +48,9 @@ extension SyncEngine {
         do {
             let notice = try await follower.run()
             moves.withLock { $0.append(notice) }
-        } catch let error as SyncError {
-            guard let next = error.cloud?.successor, next.zone != successor.zone, limit > 1 else { throw error }
-            try database.write(at: .open) { try $0.state.nextZone.set(String(decoding: StrictJSON.encode(next), as: UTF8.self)) }
+        } catch {
+            guard let next = SyncError(error).cloud?.successor, next.zone != successor.zone, limit > 1 else { throw error }
+            try database.write { try $0.state.nextZone.set(String(decoding: StrictJSON.encode(next), as: UTF8.self)) }
             try await follow(next, limit: limit - 1)
         }
     }
@@ -86,14 +86,14 @@ struct ZoneFollower {
                 .dataRefused, step: .verify, at: "zone \(id)", "it was announced as a \(successor.kind) zone, and it says that it is another kind",
                 hint: "somebody has changed or replaced the zone; bring zone.json back from a copy")
         }
-        let keys = try SyncError.at(.open) { try ZoneMoveKeys.keys(of: owner, for: successor.protection, before: context.signedZone?.owner, in: keyStore) }
+        let keys = try ZoneMoveKeys.keys(of: owner, for: successor.protection, before: context.signedZone?.owner, in: keyStore)
         var knowledge = ZoneKnowledge(creator: KeyFingerprint(successor.creator), own: keys.publicKeys)
         knowledge.protection = successor.protection
         var zone = SignedZone(knowledge, owner, keyStore, in: cloud)
         // Use the cloud that holds this device's keys: several devices may share a backend.
         let cloud = zone.cloud
-        let list = try await SyncError.at(.verify) { try await cloud.members(in: id) }
-        let state = try await cloud.at(.verify) { try await $0.records(in: id) }
+        let list = try await cloud.members(in: id)
+        let state = try await cloud.records(in: id)
         let isOwn = keys.publicKeys.fingerprint.words == successor.creator
         guard let token = state.token else {
             guard isOwn else {
@@ -108,14 +108,14 @@ struct ZoneFollower {
         let isMember = list?.member(owner.device, key: keys.publicKeys.signing) != nil
         let nonce = try await ask(zone, list, keys.publicKeys, isMember: isMember)
         if successor.isSealed {
-            let ring = try SyncError.at(.verify) { try state.record(KeyRing.recordName).map { try KeyRing($0, at: "zone \(id)") } }
+            let ring = try state.record(KeyRing.recordName).map { try KeyRing($0, at: "zone \(id)") }
             guard ring?.isFor(keys.publicKeys.sealing) == true else { throw waiting(keys.publicKeys) }
         }
         knowledge = zone.authority.knowledge
         knowledge.floor = token
         zone = SignedZone(knowledge, owner, keyStore, in: cloud)
         let zoneKeys = zone.keys
-        try SyncError.at(.verify) { try zoneKeys?.learn(state.records) }
+        try zoneKeys?.learn(state.records)
         try await settleOldZone()
         let sent = try sentMessages()
         try enter(zone.authority.knowledge, madeNext: false, seen: nonce)
@@ -137,7 +137,7 @@ struct ZoneFollower {
     }
 
     private func enter(_ knowledge: ZoneKnowledge, madeNext: Bool, seen nonce: String?) throws {
-        try context.database.write(at: .open) { transaction in
+        try context.database.write { transaction in
             try ZoneFollower.enter(id, context, knowledge, madeNext: madeNext, seen: nonce, in: transaction)
         }
     }
@@ -161,8 +161,6 @@ struct ZoneFollower {
             throw SyncError(
                 .tryAgainLater, step: .open, at: "zone \(id)", "zone \(context.zone.name) goes on here, and it has not arrived yet",
                 hint: "if a sync tool is bringing files, wait for it; else run snapsync sync on the device that made it")
-        } catch {
-            throw SyncError(error, step: .open)
         }
     }
 
@@ -173,13 +171,11 @@ struct ZoneFollower {
                 .refused, step: .open, at: "zone \(id)", "\(owner.device) is a member with other keys than those in \(keyStore.place(of: owner))",
                 hint: "bring its key file back from a copy, or have it removed: snapsync member remove \(owner.device)")
         }
-        if let report = try await zone.cloud.at(.open, { try await $0.deviceReport(of: owner.device, in: id) }), report.keys == own { return report.nonce }
+        if let report = try await zone.cloud.deviceReport(of: owner.device, in: id), report.keys == own { return report.nonce }
         if isMember { return nil }
         let nonce = nonces.uuid()
-        try await SyncError.at(.announce) {
-            try await zone.cloud.report(
-                DeviceReport(device: owner.device, role: context.settings.role.rawValue, token: nil, clock: context.now(), nonce: nonce), in: id)
-        }
+        try await zone.cloud.report(
+            DeviceReport(device: owner.device, role: context.settings.role.rawValue, token: nil, clock: context.now(), nonce: nonce), in: id)
         return nonce
     }
 
@@ -193,16 +189,16 @@ struct ZoneFollower {
 
     /// Finds untracked changes now, because that needs a version of the zone that is left.
     private func settleOldZone() async throws {
-        let applied = try context.database.read(at: .read) { try $0.state.applied() }
+        let applied = try context.database.read { try $0.state.applied() }
         guard let applied else { return }
         let news = UpstreamChanges(applied: applied, changes: ZoneChanges(base: [], commits: [], token: applied.token), warnings: [])
         // If the applied version was pruned, skip this: the next import compares all rows with the new zone's version.
-        do { _ = try await TrackingRebuild(device: context).run(news) } catch let error as SyncError where error.code != .inputOutput {}
+        do { _ = try await TrackingRebuild(device: context).run(news) } catch  where SyncError(error).code != .inputOutput {}
     }
 
     /// Returns the messages of this device that may still be in the mailbox of the zone that is left.
     private func sentMessages() throws -> [CloudMessageName] {
-        try context.database.read(at: .read) { try $0.sentEdits.file().map { [CloudMessageName(sender: $0.device, id: $0.id)] } ?? [] }
+        try context.database.read { try $0.sentEdits.file().map { [CloudMessageName(sender: $0.device, id: $0.id)] } ?? [] }
     }
 
     private func notice(_ own: DevicePublicKeys, isMember: Bool) -> String {

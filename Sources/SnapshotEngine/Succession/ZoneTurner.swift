@@ -38,13 +38,13 @@ struct ZoneTurner {
     }
 
     private func report(of earlier: ZoneID, _ next: ZoneID, _ own: DevicePublicKeys?) async throws -> TurnOverReport {
-        let states = try context.database.read(at: .read) { try $0.datasetStates.all() }
-        let files = try await context.cloud.at(.fetch) { try await $0.storedFiles(in: earlier) }
-        let reports = try await SyncError.at(.fetch) { try await context.cloud.deviceReports(in: earlier) }
+        let states = try context.database.read { try $0.datasetStates.all() }
+        let files = try await context.cloud.storedFiles(in: earlier)
+        let reports = try await context.cloud.deviceReports(in: earlier)
         let newest = files.compactMap { file in if case .commit(let number) = file.kind { number } else { nil } }.max()
         let isLeft = earlier != context.zone
         let version = isLeft ? newest.map { $0 - 1 } : newest
-        let state = try? await context.cloud.at(.fetch) { try await $0.records(in: earlier, at: version) }
+        let state = try? await context.cloud.records(in: earlier, at: version)
         // If the versions of the zone are gone, its members are unknown.
         let members = try? await cloud.members(in: earlier)
         // A member with a key of another kind has to ask again.
@@ -80,16 +80,14 @@ struct ZoneTurner {
 
     /// Whether no zone with this name exists, or it is one that this device has begun.
     private func isFree(_ id: ZoneID) async throws -> Bool {
+        let wanted = try await context.zoneInfo().publishers
         do {
             let info = try await cloud.zone(id)
-            let wanted = try await context.zoneInfo().publishers
             guard info.creator == context.settings.device, info.protection == request.protection, info.publishers == wanted else { return false }
             guard try keyStore.keys(of: owner(id)) != nil else { return false }
             return try await cloud.records(in: id).token == nil
         } catch let error as CloudError where error.code == .zoneNotFound {
             return true
-        } catch {
-            throw SyncError(error, step: .open)
         }
     }
 
@@ -108,7 +106,7 @@ struct ZoneTurner {
     func close(_ code: RecoveryCode?) async throws -> TurnOverReport {
         try await verify()
         try ClockGuard.verify(context.now())
-        guard let token = try context.database.read(at: .read, { try $0.state.appliedHere() })?.token else {
+        guard let token = try context.database.read({ try $0.state.appliedHere() })?.token else {
             throw SyncError(
                 .nothingThere, step: .announce, at: "zone \(context.zone)", "nothing has been published yet",
                 hint: "make the zone anew: snapsync detach, then snapsync init --\(kind)")
@@ -122,13 +120,13 @@ struct ZoneTurner {
         var draft = CommitDraft(device: context.settings.device, saving: [], clock: context.now())
         draft.successor = successor
         // The checkpoint tells a reader of an older version that it was pruned, even after everything else is removed.
-        draft.checkpoint = try await context.cloud.at(.store) { try await $0.placeCheckpoint(at: token.number, in: context.zone) }
-        let commit = try await context.cloud.at(.announce) { try await $0.prepare(draft, after: token, in: context.zone) }
-        _ = try await context.cloud.at(.announce) { try await $0.publish(commit) }
+        draft.checkpoint = try await context.cloud.placeCheckpoint(at: token.number, in: context.zone)
+        let commit = try await context.cloud.prepare(draft, after: token, in: context.zone)
+        _ = try await context.cloud.publish(commit)
         var knowledge = ZoneKnowledge(creator: keys.fingerprint, own: keys)
         knowledge.protection = request.protection
         knowledge.recoveryKey = code?.publicKey(request.protection.sealingKeyKind)
-        try context.database.write(at: .announce) { [knowledge] transaction in
+        try context.database.write { [knowledge] transaction in
             try ZoneFollower.enter(id, context, knowledge, madeNext: true, seen: nil, in: transaction)
         }
         report.isEarlierRemoved = false
@@ -138,7 +136,7 @@ struct ZoneTurner {
     /// Returns the statements in the present zone's list of members; nil if the zone is not signed.
     private func members() async throws -> [String]? {
         guard let zone = context.signedZone else { return nil }
-        return try await SyncError.at(.fetch) { try await zone.cloud.members(in: context.zone)?.statements }
+        return try await zone.cloud.members(in: context.zone)?.statements
     }
 
     /// Makes this device's keys for the next zone, then creates its `zone.json`.
@@ -147,12 +145,8 @@ struct ZoneTurner {
         for name in names {
             let id = ZoneID(name, scope: context.zone.scope)
             if try await !isFree(id) { continue }
-            let keys = try SyncError.at(.open) {
-                try ZoneMoveKeys.keys(of: owner(id), for: request.protection, before: context.signedZone?.owner, in: keyStore)
-            }
-            let info = try await SyncError.at(.announce) {
-                try await cloud.createSignedZone(id, creator: context.settings.device, publishers: publishers, protection: request.protection)
-            }
+            let keys = try ZoneMoveKeys.keys(of: owner(id), for: request.protection, before: context.signedZone?.owner, in: keyStore)
+            let info = try await cloud.createSignedZone(id, creator: context.settings.device, publishers: publishers, protection: request.protection)
             if info.creator == context.settings.device { return (id, keys.publicKeys, info) }
         }
         throw taken()
@@ -164,7 +158,7 @@ struct ZoneTurner {
     func finish(_ turned: TurnOverReport) async throws -> TurnOverReport {
         var report = turned
         try await context.admitEarlierMembers()
-        report.version = try context.database.read(at: .read) { try $0.state.applied()?.number }
+        report.version = try context.database.read { try $0.state.applied()?.number }
         if request.removesEarlier {
             try await removeEarlier()
             report.isEarlierRemoved = true
@@ -174,19 +168,19 @@ struct ZoneTurner {
 
     /// Removes versions, assets and messages of all zones that this database has left. The commits that name the next zones stay.
     private func removeEarlier() async throws {
-        let zones = try context.database.read(at: .read) { try $0.state.earlierZones() }
+        let zones = try context.database.read { try $0.state.earlierZones() }
         for earlier in zones where !earlier.isPruned {
             let id = ZoneID(earlier.zone, scope: context.zone.scope)
             // Remove the messages first: once the rest of the zone is gone, their senders are unknown.
             let messages = (try? await cloud.mailbox(in: id).messages) ?? []
             for message in messages {
-                try await cloud.at(.store) { try await $0.removeMessage(CloudMessageName(sender: message.sender, id: message.id), in: id) }
+                try await cloud.removeMessage(CloudMessageName(sender: message.sender, id: message.id), in: id)
             }
-            let files = try await cloud.at(.store) { try await $0.storedFiles(in: id) }
+            let files = try await cloud.storedFiles(in: id)
             let last = files.compactMap { file in if case .commit(let number) = file.kind { number } else { nil } }.max() ?? 0
-            try await cloud.at(.store) { try await $0.remove(files.filter { $0.kind != .commit(last) }, by: context.settings.device, in: id) }
+            try await cloud.remove(files.filter { $0.kind != .commit(last) }, by: context.settings.device, in: id)
         }
-        try context.database.write(at: .store) { transaction in
+        try context.database.write { transaction in
             try transaction.state.earlierZones.set(
                 transaction.state.earlierZones().map { zone in
                     var removed = zone
@@ -200,8 +194,8 @@ struct ZoneTurner {
 extension SyncContext {
     /// Admits the members of the earlier signed zone, with their keys and roles, to the zone that this database made to continue it.
     func admitEarlierMembers() async throws {
-        guard let zone = signedZone, let earlier = try database.read(at: .read, { try $0.state.earlierZones().last }), earlier.mustAdmit else { return }
-        let before = try await SyncError.at(.fetch) { try await zone.cloud.members(in: ZoneID(earlier.zone, scope: self.zone.scope)) }
+        guard let zone = signedZone, let earlier = try database.read({ try $0.state.earlierZones().last }), earlier.mustAdmit else { return }
+        let before = try await zone.cloud.members(in: ZoneID(earlier.zone, scope: self.zone.scope))
         let members =
             before?.members.filter { $0.device != settings.device && $0.keys.sealingKind == zone.history.protection.sealingKeyKind } ?? []
         if !members.isEmpty {
@@ -212,7 +206,7 @@ extension SyncContext {
                 }
             }
         }
-        try database.write(at: .announce) { transaction in
+        try database.write { transaction in
             var zones = try transaction.state.earlierZones()
             if let last = zones.indices.last { zones[last].mustAdmit = false }
             try transaction.state.earlierZones.set(zones)

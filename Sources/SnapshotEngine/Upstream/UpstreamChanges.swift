@@ -36,7 +36,7 @@ extension SyncContext {
     ///
     /// - Throws: ``SyncError`` with `.dataRefused` if the zone was rolled back or is damaged.
     package func fetchUpstreamChanges() async throws -> UpstreamChanges {
-        let (applied, intended, isOfEarlierZone) = try database.read(at: .read) { transaction in
+        let (applied, intended, isOfEarlierZone) = try database.read { transaction in
             let applied = try transaction.state.applied()
             return (applied, try transaction.state.intended(), try transaction.state.isOfEarlierZone(applied))
         }
@@ -45,10 +45,8 @@ extension SyncContext {
         do {
             changes = try await cloud.changes(since: isOfEarlierZone ? nil : applied?.token, in: zone)
         } catch let error as CloudError where error.code == .changeTokenExpired {
-            changes = try await cloud.at(.fetch) { try await $0.changes(since: nil, in: zone) }
+            changes = try await cloud.changes(since: nil, in: zone)
             isExpired = true
-        } catch {
-            throw SyncError(error, step: .fetch)
         }
         return UpstreamChanges(
             applied: applied, changes: changes, warnings: [], isExpired: isExpired, isOfEarlierZone: isOfEarlierZone, intended: intended)
@@ -61,6 +59,6 @@ extension SyncContext {
 
     /// Returns all live records as of a commit, from a zone that has at least reached `version`.
     func records(at number: Int?, notBefore version: AppliedVersion?) async throws -> ZoneState {
-        try await cloud.at(.fetch) { try await $0.records(in: zone, at: number, notBefore: version?.token) }
+        try await cloud.records(in: zone, at: number, notBefore: version?.token)
     }
 }

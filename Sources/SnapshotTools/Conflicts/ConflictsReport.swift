@@ -153,7 +153,7 @@ extension SyncEngine {
     ///
     /// - Parameter all: whether to include the edits that were taken or cleared.
     public func conflicts(all: Bool = false) throws -> ConflictsReport {
-        try database.read(at: .read) { transaction in
+        try database.read { transaction in
             let datasets = try transaction.settings.read().datasets
             let entries = try transaction.conflictJournal.entries(in: all ? nil : .open)
             return ConflictsReport(
@@ -181,7 +181,7 @@ extension SyncEngine {
     ///
     /// - Throws: ``SyncError`` with `.nothingThere` if the journal has no entry with this id.
     public func conflict(_ id: Int64) throws -> ConflictsReport.Entry {
-        try database.read(at: .read) { transaction in
+        try database.read { transaction in
             let datasets = try transaction.settings.read().datasets, entry = try entry(id, in: transaction)
             return try .init(entry, datasets.first { $0.name == entry.conflict.dataset }, isWhole: true, in: transaction)
         }
@@ -192,7 +192,7 @@ extension SyncEngine {
     /// - Throws: ``SyncError`` with `.refused` if the table's constraints forbid the edit or it was already taken. Nothing is changed then.
     public func takeConflict(_ id: Int64, to place: ConflictPlace = .usual) throws -> ConflictTakeReport {
         try lockedHere {
-            try database.write(at: .apply) { transaction in
+            try database.write { transaction in
                 let settings = try transaction.settings.read(), entry = try entry(id, in: transaction)
                 guard entry.state != .taken else {
                     throw SyncError(
@@ -213,7 +213,7 @@ extension SyncEngine {
     /// Closes one entry, or all open entries. They stay in the journal until they are too old.
     public func clearConflicts(_ id: Int64? = nil) throws -> ConflictClearReport {
         try lockedHere {
-            try database.write(at: .apply) { transaction in
+            try database.write { transaction in
                 _ = try transaction.settings.read()
                 guard let id else { return ConflictClearReport(cleared: try transaction.conflictJournal.clear()) }
                 guard try entry(id, in: transaction).state == .open else { return ConflictClearReport(cleared: 0) }

@@ -26,7 +26,7 @@ extension SyncEngine {
     /// - Throws: ``SyncError`` with `.nothingThere` if no such row is held, `.refused` if it still does not fit. Nothing is changed then.
     public func editHeldRow(_ key: String, in dataset: String, setting columns: [ExactText: String]?) throws -> HeldRowReport {
         try lockedHere {
-            try database.write(at: .apply) { transaction in
+            try database.write { transaction in
                 let settings = try transaction.settings.read()
                 try transaction.changeLog.consolidate(of: settings.datasets)
                 let editor = HeldRowEditor(transaction: transaction, settings: settings, now: now(), path: database.path)

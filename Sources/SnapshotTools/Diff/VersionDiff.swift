@@ -70,7 +70,7 @@ struct VersionDiff: Sendable {
         let state = try await inspector.records(at: number)
         let schemas = device.settings.datasets.filter { dataset == nil || $0.name == dataset }
         guard !schemas.isEmpty else { throw missing(state) }
-        let session = try SyncError.at(.read) { try ReadSession(device.database, readers: WorkerThreads.count) }
+        let session = try ReadSession(device.database, readers: WorkerThreads.count)
         defer { session.end() }
         var counts: [DiffReport.Dataset] = []
         for schema in schemas {
@@ -92,7 +92,7 @@ struct VersionDiff: Sendable {
         let counter = DifferenceCounter(schema, isFlipped: isFlipped, hasValues: hasValues, take)
         let cursor = try version?.cursor(runs)
         let merge = EntityMerge(schema: schema, left: { try cursor?.next() }, counter.take)
-        try session.withReader(0, at: .read) { reader in
+        try session.withReader(0) { reader in
             let rows = reader.ranges(of: schema)
             for range in ranges { try rows.read(range, into: merge) }
         }
@@ -129,7 +129,7 @@ struct VersionDiff: Sendable {
                 .refused, step: .read, at: "dataset \(right.name)", "the column \(column.name) is declared differently in one of the versions",
                 hint: "compare versions from after that was changed")
         }
-        return try SyncError.at(.read) { try right.relaxed(adding: left.columns.filter { !known.contains($0.name) }) }
+        return try right.relaxed(adding: left.columns.filter { !known.contains($0.name) })
     }
 }
 

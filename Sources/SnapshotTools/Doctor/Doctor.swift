@@ -59,7 +59,7 @@ extension SyncEngine {
     public func doctor(isBrief: Bool = false) async throws -> DoctorReport { try await WorkerThreads.host { try await examine(isBrief) } }
 
     private func examine(_ isBrief: Bool) async throws -> DoctorReport {
-        let settings = try database.read(at: .open) { try $0.settings.read() }
+        let settings = try database.read { try $0.settings.read() }
         let zone = settings.zoneID
         let local = DatabaseFacts(database, settings, isBrief: isBrief)
         let publishes = settings.role.publishes && !isBrief
@@ -69,7 +69,7 @@ extension SyncEngine {
         var path = settings.cloud
         // While the gate is closed, the cloud is not accessed.
         if (try? await gate.decision()) == .open {
-            let applied = try database.read(at: .read) { try $0.state.appliedHere() }
+            let applied = try database.read { try $0.state.appliedHere() }
             facts.zone = await DoctorFacts.look(.open) {
                 let (cloud, signedZone) = try openToLook(settings)
                 let backend: CloudDatabase = signedZone?.cloud ?? cloud

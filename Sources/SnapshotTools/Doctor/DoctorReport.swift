@@ -1,4 +1,4 @@
-public import SnapshotVersions
+import SnapshotVersions
 public import StrictText
 
 /// The findings of `doctor` about a database and its cloud, or a cloud alone, each with its meaning and remedy.

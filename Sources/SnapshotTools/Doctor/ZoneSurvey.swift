@@ -31,7 +31,7 @@ struct ZoneSurvey: Sendable {
     ///
     /// - Throws: ``SyncError`` if the zone does not exist or cannot be opened.
     init(_ cloud: CloudDatabase, _ zone: ZoneID, device: SyncContext?, applied: AppliedVersion?, now: Instant) async throws {
-        info = try await cloud.at(.open) { try await $0.zone(zone) }
+        info = try await cloud.zone(zone)
         // List the files first. A file that is published during the survey is then not in the listing, so it cannot be taken for an unneeded
         // one.
         files = await DoctorFacts.look(.fetch) { try await cloud.storedFiles(in: zone) }

@@ -61,18 +61,17 @@ extension SnapshotInspector {
     public func messages() async throws -> MessagesReport {
         try await WorkerThreads.host {
             let datasets = device?.settings.datasets
-            let mailbox = try await cloud.at(.fetch) { try await $0.mailbox(in: zone) }
-            let (sent, file, removed) = try SyncError.at(.read) {
+            let mailbox = try await cloud.mailbox(in: zone)
+            let (sent, file, removed) =
                 try device?.database.read { (try $0.sentEdits.all(), try $0.sentEdits.file(), try $0.state.removedColumns(of: datasets ?? [])) } ?? (
                     [], nil, [:]
                 )
-            }
             var waiting: [MessagesReport.Edit] = []
             var setAside = mailbox.setAside.map { MessagesReport.SetAside(file: $0.place, reason: $0.reason) }
             for found in mailbox.messages {
                 let place = "\(zone)/messages/\(found.sender)/\(found.id).json"
                 do {
-                    let decided = try SyncError.at(.read) { try device?.database.read { try $0.decidedEdits.number(of: found.sender) } ?? 0 }
+                    let decided = try device?.database.read { try $0.decidedEdits.number(of: found.sender) } ?? 0
                     let message = try ReceivedMessage(found, datasets: datasets, removed: removed, decided: decided)
                     waiting += message.edits.map { MessagesReport.Edit($0, of: found.sender, isDecided: $0.number <= decided) }
                     if let fault = message.fault { setAside.append(MessagesReport.SetAside(file: place, reason: fault.reason)) }
@@ -86,7 +85,7 @@ extension SnapshotInspector {
                 sent: isReader ? sent.map { MessagesReport.Edit($0, of: device?.settings.device ?? "", isDecided: false) } : [],
                 isMissing: isReader && !sent.isEmpty
                     && !mailbox.messages.contains { $0.id == file?.id && (try? ReceivedMessage($0, datasets: nil))?.edits.map(\.number) == file?.numbers },
-                kept: try SyncError.at(.read) { try device.map(kept) ?? [] })
+                kept: try device.map(kept) ?? [])
         }
     }
 

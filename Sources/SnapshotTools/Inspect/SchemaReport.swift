@@ -33,17 +33,19 @@ extension SnapshotInspector {
     ///
     /// - Throws: ``SyncError`` with `.dataRefused` if a statement is more than the one that makes an object, `.nothingThere` if the zone keeps none.
     public func schema() async throws -> SchemaReport {
-        let state = try await records(at: nil)
-        try refuseSealed(state)
-        let outcomes = try ZoneDescriptions(state, of: zone)?.rehearsal() ?? []
-        guard !outcomes.isEmpty else {
-            throw SyncError(
-                .nothingThere, step: .fetch, at: "zone \(zone)", "it keeps no SQL text",
-                hint: "its tables are the built-in ones, or their text has more than \(SchemaText.byteLimit) bytes")
+        try await WorkerThreads.host {
+            let state = try await records(at: nil)
+            try refuseSealed(state)
+            let outcomes = try ZoneDescriptions(state, of: zone)?.rehearsal() ?? []
+            guard !outcomes.isEmpty else {
+                throw SyncError(
+                    .nothingThere, step: .fetch, at: "zone \(zone)", "it keeps no SQL text",
+                    hint: "its tables are the built-in ones, or their text has more than \(SchemaText.byteLimit) bytes")
+            }
+            return SchemaReport(
+                zone: zone.name, version: state.token?.number ?? 0,
+                statements: outcomes.map { .init(type: $0.statement.type.rawValue, name: $0.statement.name, sql: $0.statement.sql, lack: $0.lack) },
+                script: outcomes.map(\.script).joined())
         }
-        return SchemaReport(
-            zone: zone.name, version: state.token?.number ?? 0,
-            statements: outcomes.map { .init(type: $0.statement.type.rawValue, name: $0.statement.name, sql: $0.statement.sql, lack: $0.lack) },
-            script: outcomes.map(\.script).joined())
     }
 }

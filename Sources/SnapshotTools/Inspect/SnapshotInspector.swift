@@ -28,12 +28,14 @@ public struct SnapshotInspector: Sendable {
     ///
     /// - Parameter limit: how many versions at most; nil for all.
     public func history(limit: Int? = nil) async throws -> HistoryReport {
-        let commits = try await cloud.at(.fetch) { try await $0.history(in: zone) }
-        let newestFirst = commits.reversed().prefix(max(0, limit ?? .max))
-        let pins = commits.isEmpty ? [] : try await cloud.at(.fetch) { try await $0.records(in: zone, at: nil, notBefore: nil) }.pins
-        return HistoryReport(
-            zone: zone.name, newestVersion: commits.last?.token.number, versions: newestFirst.map(HistoryReport.Version.init),
-            pins: pins.reversed().map { pin in HistoryReport.Pin(pin, isPruned: !commits.contains { $0.token.number == pin.version }) })
+        try await WorkerThreads.host {
+            let commits = try await cloud.history(in: zone)
+            let newestFirst = commits.reversed().prefix(max(0, limit ?? .max))
+            let pins = commits.isEmpty ? [] : try await cloud.records(in: zone, at: nil, notBefore: nil).pins
+            return HistoryReport(
+                zone: zone.name, newestVersion: commits.last?.token.number, versions: newestFirst.map(HistoryReport.Version.init),
+                pins: pins.reversed().map { pin in HistoryReport.Pin(pin, isPruned: !commits.contains { $0.token.number == pin.version }) })
+        }
     }
 
     /// Writes the JSON container of a dataset whole, as of a version (the newest, if nil). Every byte is checked before it is written.
@@ -203,7 +205,7 @@ enum RetainedRecords {
     static func all(
         _ newest: ZoneState, in cloud: CloudDatabase, _ zone: ZoneID, state: (Int) async throws -> ZoneState
     ) async throws -> (records: [(CloudRecord, Int)], versionCount: Int, pins: PinnedVersions) {
-        let commits = try await cloud.at(.fetch) { try await $0.history(in: zone) }
+        let commits = try await cloud.history(in: zone)
         var records = commits.flatMap { commit in commit.saved.map { ($0, commit.token.number) } }
         // A record that a pruned commit saved may still be part of kept versions: the oldest kept version and the pinned ones contain it.
         let pins = try await PinnedVersions(newest.pins, in: cloud, zone)

@@ -83,7 +83,7 @@ struct SnapshotVerifier: Sendable {
             let differences = try await compareLocal()
             localMatches = differences.isEmpty
             localChanges = try inspector.device.map { device in
-                try device.database.read(at: .verify) { transaction in
+                try device.database.read { transaction in
                     try device.settings.datasets.reduce(0) { try $0 + transaction.changeLog.summary(of: $1).count }
                 }
             }
@@ -154,9 +154,9 @@ struct SnapshotVerifier: Sendable {
     private func checkSealed(_ record: CloudRecord, _ version: Int, _ findings: inout VerifyFindings) async throws {
         for file in record.assets where findings.begin(file.path) {
             try await findings.attempt(file.path, record, version) {
-                let reader = try await SyncError.at(.fetch) { try await inspector.cloud.openAsset(file, in: inspector.zone) }
+                let reader = try await inspector.cloud.openAsset(file, in: inspector.zone)
                 try checkHash(reader, file.sha256, at: "\(inspector.zone)/\(file.path)")
-                if file.index != nil { _ = try SyncError.at(.verify) { try reader.index() } }
+                if file.index != nil { _ = try reader.index() }
                 return VerifyReport.Asset(
                     name: "\(record.name)@\(AssetPath(file.path)?.number ?? version)", file: file.path, recordCount: 0, size: file.byteCount, blocks: 0,
                     isOpened: false)
@@ -206,7 +206,7 @@ struct SnapshotVerifier: Sendable {
     /// Searches the local tables for foreign keys that refer to missing rows.
     private func findDangling() async throws -> DanglingReport? {
         guard let device = inspector.device else { return nil }
-        return try device.database.read(at: .verify) {
+        return try device.database.read {
             DanglingReport(try $0.references.danglingRows(of: device.settings.datasets, limit: DanglingReport.limit), in: device.database.path)
         }
     }
@@ -228,7 +228,7 @@ struct SnapshotVerifier: Sendable {
             guard let difference else { continue }
             problems.append(difference)
             // The tracked changes are not reliable any more, so the next sync compares all rows.
-            try device.database.write(at: .verify) { try $0.tracking.setIncomplete(of: schema) }
+            try device.database.write { try $0.tracking.setIncomplete(of: schema) }
         }
         return problems
     }
@@ -255,9 +255,10 @@ struct VerifyFindings {
             if let asset = try await body() { sound.append(asset) }
         } catch let error as DamagedBlocks {
             note(file, record, version, error.described, error.blocks)
-        } catch let error as SyncError where error.cloud?.isArriving == true {
-            arriving.append("version \(version), \(record.name) (\(file)): \(error)")
-        } catch let error as SyncError where error.code == .dataRefused || error.code == .tryAgainLater {
+        } catch {
+            let error = SyncError(error, step: .fetch)
+            if error.cloud?.isArriving == true { return arriving.append("version \(version), \(record.name) (\(file)): \(error)") }
+            guard error.code == .dataRefused || error.code == .tryAgainLater else { throw error }
             note(file, record, version, error, [])
         }
     }

@@ -4,7 +4,7 @@ import LocalStore
 public import ObjectCloud
 public import SnapshotEngine
 import SnapshotModel
-public import SnapshotVersions
+import SnapshotVersions
 public import StrictText
 
 /// The state of a database and of its zone, and how far the database is behind.
@@ -196,8 +196,8 @@ struct StatusReporter: Sendable {
     private func report(_ zone: ZoneFacts?, _ problem: SyncError?) throws -> StatusReport {
         let database = device.database, now = device.now()
         do {
-            let journalMode = try SyncError.at(.read) { try database.journalMode() }
-            return try database.read(at: .read) {
+            let journalMode = try database.journalMode()
+            return try database.read {
                 try StatusReport($0, of: database.path, zone, now: now, journalMode: journalMode, gate: gate, problem: problem)
             }
         } catch {

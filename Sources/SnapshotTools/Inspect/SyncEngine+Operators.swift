@@ -32,12 +32,12 @@ extension SyncEngine {
         every interval: Duration?, with scheduler: Scheduler, program: String, options: [String] = [], restoreCheck: [String]? = nil
     ) throws -> ScheduleReport {
         let seconds = interval.map { Int($0.components.seconds) }
-        let settings = try database.read(at: .open) { try $0.settings.read() }
+        let settings = try database.read { try $0.settings.read() }
         let plan = SchedulePlan(
             program: program, database: URL(fileURLWithPath: database.path).standardizedFileURL.path, device: settings.device, cloudUUID: settings.cloudUUID,
             seconds: seconds, options: options, restoreCheck: restoreCheck)
         let report = try plan.report(for: scheduler)
-        if let seconds { try database.write(at: .open) { try $0.settings.interval.set("\(seconds)") } }
+        if let seconds { try database.write { try $0.settings.interval.set("\(seconds)") } }
         return report
     }
 }
@@ -57,7 +57,7 @@ extension SyncEngine {
             try await gate.enter()
             let device = try device()
             return SnapshotInspector(
-                cloud: device.cloud, zone: device.zone, applied: try database.read(at: .read) { try $0.state.appliedHere() }, device: device)
+                cloud: device.cloud, zone: device.zone, applied: try database.read { try $0.state.appliedHere() }, device: device)
         }
     }
 }
@@ -76,7 +76,7 @@ extension SyncEngine {
     /// A summary for a user interface. It reads only the database, so it also works while the gate is closed.
     public func localSummary() async throws -> LocalSummary {
         try await WorkerThreads.host {
-            try database.read(at: .read) { transaction in
+            try database.read { transaction in
                 let settings = try transaction.settings.read()
                 return LocalSummary(
                     lastSuccess: try transaction.lastSuccess(of: settings.role),

@@ -16,13 +16,10 @@ struct ZoneFacts: Sendable {
     init(_ device: SyncContext) async throws {
         let news = try await device.fetchUpstreamChanges(), newest = news.changes.token
         self.newest = newest
-        (state, reports) = try await SyncError.at(.fetch) {
-            (try await device.cloud.records(in: device.zone, at: newest?.number, notBefore: nil), try await device.cloud.deviceReports(in: device.zone))
-        }
-        signature = try await SyncError.at(.fetch) {
-            guard let signed = device.signedZone else { return nil }
-            return try await SignatureReport(signed.cloud, device.zone, own: signed.authority.knowledge.own)
-        }
+        state = try await device.cloud.records(in: device.zone, at: newest?.number, notBefore: nil)
+        reports = try await device.cloud.deviceReports(in: device.zone)
+        let signed = device.signedZone
+        signature = if let signed { try await SignatureReport(signed.cloud, device.zone, own: signed.authority.knowledge.own) } else { nil }
         versions = try await DataVersions(
             after: [news.applied?.number ?? 0] + reports.map { $0.token?.number ?? 0 }, upTo: newest, in: device.cloud, device.zone)
     }
@@ -54,7 +51,7 @@ struct DataVersions: Sendable {
             (self.newest, first, numbers) = (newest?.number ?? 0, (newest?.number ?? 0) + 1, [])
             return
         }
-        let commits = try await cloud.at(.fetch) { try await $0.commits(upTo: newest, count: min(newest.number - oldest, Self.limit), in: zone) }
+        let commits = try await cloud.commits(upTo: newest, count: min(newest.number - oldest, Self.limit), in: zone)
         self.newest = newest.number
         first = commits.first?.token.number ?? newest.number + 1
         numbers = commits.filter(\.changesData).map(\.token.number)

@@ -52,10 +52,10 @@ public struct CloudMirror: Sendable {
     public func run(progress: ProgressHandler? = nil) async throws -> MirrorReport { try await WorkerThreads.host { try await copy(progress) } }
 
     private func copy(_ progress: ProgressHandler?) async throws -> MirrorReport {
-        let source = try SyncError.at(.fetch) { try CloudLocation.open(from) }
-        let identity = try await SyncError.at(.fetch) { try await source.identity() }
-        let (target, isNew) = try SyncError.at(.store) { try CloudLocation.create(at: to, copyOf: identity) }
-        let there = try await SyncError.at(.store) { try await target.identity() }
+        let source = try CloudLocation.open(from)
+        let identity = try await source.identity()
+        let (target, isNew) = try CloudLocation.create(at: to, copyOf: identity)
+        let there = try await target.identity()
         guard there == identity else {
             throw SyncError(
                 .refused, step: .store, at: target.location, "this is the cloud \(there.uuid), not a copy of \(identity.uuid) in \(source.location)",
@@ -65,8 +65,8 @@ public struct CloudMirror: Sendable {
             throw SyncError(.refused, step: .store, at: target.location, "a cloud is not copied into itself", hint: "give another place")
         }
         var zones: [MirrorReport.Zone] = []
-        for info in try await SyncError.at(.fetch, { try await source.zones() }) {
-            let copy = try await SyncError.at(.store) { try await createZone(like: info, in: target) }
+        for info in try await source.zones() {
+            let copy = try await createZone(like: info, in: target)
             guard copy == info else {
                 throw SyncError(
                     .refused, step: .store, at: "\(target.location), \(info.id)", "the zone there was made by another device, or with other rules",

@@ -129,7 +129,7 @@ extension SyncEngine {
                 .refused, step: .open, at: path, "the plan was made for another database, cloud or role",
                 hint: "make a plan of this one: snapsync plan --out FILE")
         }
-        let (applied, sequence) = try database.read(at: .read) { (try $0.state.applied(), try $0.changeLog.lastSequence()) }
+        let (applied, sequence) = try database.read { (try $0.state.applied(), try $0.changeLog.lastSequence()) }
         guard applied?.number == plan.version, applied?.hash == plan.versionHash, sequence == plan.sequence else {
             throw SyncError(
                 .refused, step: .read, at: database.path, "this database was changed since the plan was made; nothing was done",

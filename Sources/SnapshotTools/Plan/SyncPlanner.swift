@@ -22,7 +22,7 @@ struct SyncPlanner: Sendable {
     func run() async throws -> SyncPlan {
         let settings = device.settings
         try MissingTables.verify(settings.datasets, of: settings, in: device.database)
-        let applied = try device.database.read(at: .read) { try $0.state.applied() }
+        let applied = try device.database.read { try $0.state.applied() }
         let head = try await newestState(applied)
         var incoming: [Incoming] = []
         for schema in settings.datasets {
@@ -40,29 +40,27 @@ struct SyncPlanner: Sendable {
         }
         let (found, notes) = (incoming, refusals)
         let made = device.now()
-        return try SyncError.at(.read) {
-            // The transaction is rolled back at the end, so consolidating the log and storing tombstones for the import's rules leaves no trace.
-            try device.database.holdingWriteLock { transaction in
-                try transaction.lettingOthersRead {
-                    let sequence = try transaction.changeLog.lastSequence()
-                    let isTracking = try transaction.tracking.isInstalled(settings.datasets)
-                    if try transaction.changeLog.hasEntries(settings.datasets) { try transaction.changeLog.consolidate(of: settings.datasets) }
-                    let (guarded, first) = try self.refusals(found, transaction)
-                    let removals = try RowRemovals(of: settings.datasets, in: transaction)
-                    let datasets = try found.map { try plan($0, isTracking: isTracking, by: first, in: transaction, removals) }
-                    let refusals = try notes + guarded + [removals?.refusal()].compactMap(\.self)
-                    return SyncPlan(
-                        formatVersion: SyncPlan.formatVersion, madeAt: made, database: device.database.path, cloudUUID: settings.cloudUUID,
-                        zone: settings.zone,
-                        device: settings.device, role: settings.role.rawValue, version: applied?.number, versionHash: applied?.hash,
-                        newestVersion: head.token?.number, newestHash: head.token?.hash, sequence: sequence, datasets: datasets, refusals: refusals)
-                }
+        // The transaction is rolled back at the end, so consolidating the log and storing tombstones for the import's rules leaves no trace.
+        return try device.database.holdingWriteLock { transaction in
+            try transaction.lettingOthersRead {
+                let sequence = try transaction.changeLog.lastSequence()
+                let isTracking = try transaction.tracking.isInstalled(settings.datasets)
+                if try transaction.changeLog.hasEntries(settings.datasets) { try transaction.changeLog.consolidate(of: settings.datasets) }
+                let (guarded, first) = try self.refusals(found, transaction)
+                let removals = try RowRemovals(of: settings.datasets, in: transaction)
+                let datasets = try found.map { try plan($0, isTracking: isTracking, by: first, in: transaction, removals) }
+                let refusals = try notes + guarded + [removals?.refusal()].compactMap(\.self)
+                return SyncPlan(
+                    formatVersion: SyncPlan.formatVersion, madeAt: made, database: device.database.path, cloudUUID: settings.cloudUUID,
+                    zone: settings.zone,
+                    device: settings.device, role: settings.role.rawValue, version: applied?.number, versionHash: applied?.hash,
+                    newestVersion: head.token?.number, newestHash: head.token?.hash, sequence: sequence, datasets: datasets, refusals: refusals)
             }
         }
     }
 
     private func newestState(_ applied: AppliedVersion?) async throws -> ZoneState {
-        try await device.cloud.at(.fetch) { try await $0.records(in: device.zone, at: nil, notBefore: applied?.token) }
+        try await device.cloud.records(in: device.zone, at: nil, notBefore: applied?.token)
     }
 
     private func plan(_ one: Incoming, isTracking: Bool, by first: FirstImport?, in transaction: LocalTransaction, _ removals: RowRemovals?) throws

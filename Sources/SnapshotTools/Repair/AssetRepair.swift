@@ -41,12 +41,8 @@ struct AssetRepair {
     private func open(_ asset: KeptAssets.Asset, _ others: [StoredSnapshot], _ account: inout RepairAccount) async throws -> StoredSnapshot? {
         guard let named = asset.asset.index else { return nil }
         let path = asset.path.indexPath, boxes = keys.map { DatasetBoxes($0, dataset: asset.path.record) }
-        let (found, file, copies) = try await SyncError.at(.fetch) {
-            (
-                try await directory.findFile(path, in: zone), try await directory.findFile(asset.asset.path, in: zone),
-                try await directory.copies(beside: asset.path, in: zone)
-            )
-        }
+        let (found, file) = (try await directory.findFile(path, in: zone), try await directory.findFile(asset.asset.path, in: zone))
+        let copies = try await directory.copies(beside: asset.path, in: zone)
         if let found, let bytes = try found.bytes(limit: Padding.length(FormatLimits.indexBytes + 1) + BoxKeys.overhead), Self.hash(bytes) == named.sha256,
             let index = Self.decode(bytes, boxes)
         {
@@ -110,11 +106,8 @@ struct AssetRepair {
         let own = assets.ownRecord(of: asset)
         let mender = SnapshotMender(
             snapshot, library: library, rows: rows(for: asset), syncTimestamp: own?.fields.syncTimestamp ?? asset.fields.syncTimestamp)
-        let done = try await SyncError.at(.store) {
-            try await directory.replaceFile(path, byteCount: asset.asset.byteCount, sha256: asset.asset.sha256, in: zone, dryRun: repair.dryRun) {
-                try mender.run($0)
-            }
-        }
+        let done = try await directory.replaceFile(
+            path, byteCount: asset.asset.byteCount, sha256: asset.asset.sha256, in: zone, dryRun: repair.dryRun, write: { try mender.run($0) })
         let blocks = { (members: [Int]) in
             members.filter { (1...max(1, snapshot.index.blocks.count)).contains($0) && $0 <= snapshot.index.blocks.count }.map { $0 - 1 }
         }
@@ -163,14 +156,12 @@ struct AssetRepair {
     // MARK: both
 
     private func replace(_ path: String, _ bytes: [UInt8], sha256: String) async throws -> RepairedFile? {
-        try await SyncError.at(.store) {
-            try await directory.replaceFile(
-                path, byteCount: bytes.count, sha256: sha256, in: zone, dryRun: repair.dryRun,
-                write: { append in
-                    try bytes.withUnsafeBytes { try append($0) }
-                    return true
-                })
-        }
+        try await directory.replaceFile(
+            path, byteCount: bytes.count, sha256: sha256, in: zone, dryRun: repair.dryRun,
+            write: { append in
+                try bytes.withUnsafeBytes { try append($0) }
+                return true
+            })
     }
 
     private func lose(

@@ -14,8 +14,8 @@ final class LocalRows {
     private let hasher: RangeHasher
 
     init(_ device: SyncContext, _ schema: DatasetSchema) throws {
-        let session = try SyncError.at(.read) { try ReadSession(device.database, readers: 1) }
-        try session.withReader(0, at: .read) { _ = try $0.transaction.tables.check(of: schema) }
+        let session = try ReadSession(device.database, readers: 1)
+        try session.withReader(0) { _ = try $0.transaction.tables.check(of: schema) }
         self.session = session
         self.schema = schema
         name = "the rows of \(device.database.path)"
@@ -26,7 +26,7 @@ final class LocalRows {
     func block(_ number: Int, of index: SnapshotIndex) throws -> [UInt8]? {
         guard index.describes(schema) else { return nil }
         hasher.begin(index.blocks[number])
-        let isRead = try session.withReader(0, at: .read) { reader in
+        let isRead = try session.withReader(0) { reader in
             do {
                 try reader.ranges(of: schema).read(index.range(ofBlock: number), into: hasher)
                 return true
@@ -40,7 +40,7 @@ final class LocalRows {
     /// The text of a version's tail.
     func tail() throws -> [UInt8] {
         var tail = SnapshotTailBuilder()
-        try session.withReader(0, at: .read) { reader in
+        try session.withReader(0) { reader in
             try reader.transaction.tombstonesAndInstants.forEachTombstone(of: schema) { tail.addDeletion(of: $0, at: $1) }
             try reader.transaction.held.forEach(of: schema) { _, entity, _ in try tail.addHeld(entity, of: schema) }
             try tail.addInstants(of: schema, in: reader.transaction)

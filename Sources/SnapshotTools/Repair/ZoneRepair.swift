@@ -22,21 +22,23 @@ struct ZoneRepair: Sendable {
     /// Checks everything and repairs what can be repaired.
     ///
     /// - Throws: ``SyncError`` if the zone cannot be read or written. Losses are part of the report.
-    func run() async throws -> RepairReport {
+    func run() async throws -> RepairReport { do { return try await mend() } catch { throw SyncError(error, step: .store) } }
+
+    private func mend() async throws -> RepairReport {
         var account = RepairAccount()
-        var documents = try await SyncError.at(.fetch) { try await directory.damagedDocuments(in: zone, knowing: applied?.token) }
+        var documents = try await directory.damagedDocuments(in: zone, knowing: applied?.token)
         try await replace(documents, &account)
         do {
-            let newest = try await SyncError.at(.fetch) { try await opened(directory.mending(documents.mended)).records(in: zone) }
+            let newest = try await opened(directory.mending(documents.mended)).records(in: zone)
             let pinned = newest.pins.map(\.checkpoint)
-            let more = try await SyncError.at(.fetch) { try await directory.damagedDocuments(in: zone, knowing: applied?.token, pinned: pinned) }
+            let more = try await directory.damagedDocuments(in: zone, knowing: applied?.token, pinned: pinned)
                 .filter { one in one.kind == .checkpoint && !documents.contains { $0.kind == .checkpoint && $0.number == one.number } }
             try await replace(more, &account, pinned: newest.pins)
             documents += more
             let mended = directory.mending(documents.mended)
-            let keys = try await SyncError.at(.open) { try await device?.signedZone?.boxKeys(in: mended) }
+            let keys = try await device?.signedZone?.boxKeys(in: mended)
             try await mendAssets(newest, opened(mended), keys, &account)
-        } catch let error as SyncError where error.code == .dataRefused && !account.lost.isEmpty {
+        } catch  where !account.lost.isEmpty && SyncError(error).code == .dataRefused {
             // The assets that are needed are unknown until the history can be read. The report already names the lost commits.
         }
         return RepairReport(
@@ -54,7 +56,7 @@ struct ZoneRepair: Sendable {
         for document in documents {
             account.checked += 1
             let kind = document.kind.rawValue
-            if let done = try await SyncError.at(.store, { try await directory.replace(document, in: zone, dryRun: dryRun) }) {
+            if let done = try await directory.replace(document, in: zone, dryRun: dryRun) {
                 account.mended.append(
                     RepairReport.Mended(
                         file: document.path, kind: kind, wasMissing: document.isMissing, blocks: [], sources: [document.source].compactMap(\.self),
@@ -112,21 +114,17 @@ extension ZoneRepair {
     /// - Parameter asset: the asset beside which copies lie.
     /// - Returns: what is wrong with the file if there is no copy; nil if all is well.
     func mend(_ file: WholeFile, beside asset: AssetPath, _ account: inout RepairAccount) async throws -> WholeFile.Fault? {
-        let (found, copies) = try await SyncError.at(.fetch) {
-            (try await directory.findFile(file.path, in: zone), try await directory.copies(beside: asset, in: zone))
-        }
+        let (found, copies) = (try await directory.findFile(file.path, in: zone), try await directory.copies(beside: asset, in: zone))
         if let found, try found.isWhole(byteCount: file.byteCount, sha256: file.sha256) { return nil }
         guard let copy = try copies.first(where: { try $0.isWhole(byteCount: file.byteCount, sha256: file.sha256) }),
-            let done = try await SyncError.at(
-                .store,
-                {
-                    try await directory.replaceFile(file.path, byteCount: file.byteCount, sha256: file.sha256, in: zone, dryRun: dryRun) { append in
-                        for offset in stride(from: 0, to: copy.byteCount, by: 1 << 20) {
-                            guard let piece = try copy.bytes(at: offset, count: min(1 << 20, copy.byteCount - offset)) else { return false }
-                            try piece.withUnsafeBytes { try append($0) }
-                        }
-                        return true
+            let done = try await directory.replaceFile(
+                file.path, byteCount: file.byteCount, sha256: file.sha256, in: zone, dryRun: dryRun,
+                write: { append in
+                    for offset in stride(from: 0, to: copy.byteCount, by: 1 << 20) {
+                        guard let piece = try copy.bytes(at: offset, count: min(1 << 20, copy.byteCount - offset)) else { return false }
+                        try piece.withUnsafeBytes { try append($0) }
                     }
+                    return true
                 })
         else { return found == nil ? .missing : .damaged }
         account.mended.append(
@@ -202,13 +200,13 @@ extension SyncEngine {
         try await gate.enter()
         return try await locked {
             let device = try device()
-            let (cloud, signedZone) = try SyncError.at(.open) { try openToLook(device.settings) }
+            let (cloud, signedZone) = try openToLook(device.settings)
             guard let directory = (signedZone?.cloud ?? cloud) as? DirectoryCloud else {
                 throw SyncError(
                     .refused, step: .open, at: "repair", "repair works on folders only",
                     hint: "for a bucket, restore the object from the versions that the store keeps")
             }
-            let applied = try database.read(at: .read) { try $0.state.applied() }
+            let applied = try database.read { try $0.state.applied() }
             return try await ZoneRepair(directory: directory, zone: device.zone, device: device, applied: applied, dryRun: dryRun).run()
         }
     }
@@ -220,7 +218,7 @@ extension SnapshotInspector {
     /// See ``SyncEngine/repair(dryRun:)``.
     public static func repair(cloud path: String, zone: String = "ZentikSyncZone", dryRun: Bool = false) async throws -> RepairReport {
         try await WorkerThreads.host {
-            let directory = try SyncError.at(.open) { try DirectoryCloud(path: path) }
+            let directory = try DirectoryCloud(path: path)
             return try await ZoneRepair(directory: directory, zone: ZoneID(zone), device: nil, applied: nil, dryRun: dryRun).run()
         }
     }

@@ -14,8 +14,8 @@ struct CloudReplacer: Sendable {
     /// Returns the differences from the newest version, which is the applied version from now on.
     func run() async throws -> RestoreReport {
         let warnings = try device.keepTracking()
-        let applied = try device.database.read(at: .read) { try $0.state.applied() }
-        let head = try await device.cloud.at(.fetch) { try await $0.records(in: device.zone, at: nil, notBefore: applied?.token) }
+        let applied = try device.database.read { try $0.state.applied() }
+        let head = try await device.cloud.records(in: device.zone, at: nil, notBefore: applied?.token)
         guard let token = head.token else {
             throw SyncError(
                 .nothingThere, step: .fetch, at: "zone \(device.zone)", "nothing has been published yet, so there is nothing to replace",
@@ -25,7 +25,7 @@ struct CloudReplacer: Sendable {
         let act = "replacement of the cloud's version \(token.number)"
         let pin = try await UndoRecorder(device: device).pendingPin(of: token.number, act: act)
         let notes = warnings + lacking.map { "the zone has no dataset \($0) yet" }
-        return try device.database.write(at: .apply) { transaction in
+        return try device.database.write { transaction in
             guard try transaction.state.applied() == applied else {
                 throw SyncError(
                     .tryAgainLater, step: .apply, at: device.database.path, "another run changed the database meanwhile",

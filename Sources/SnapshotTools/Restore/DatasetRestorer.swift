@@ -47,16 +47,17 @@ struct DatasetRestorer: Sendable {
     /// Compares the rows with the version. The caller's write transaction must not have changed these rows, because other connections read them.
     /// It also keeps other writers out.
     func differences(_ transaction: LocalTransaction) throws -> Differences {
-        _ = try SyncError.at(.read) { try transaction.tables.check(of: schema) }
+        _ = try transaction.tables.check(of: schema)
         var found = Differences()
-        let runs = try SyncError.at(.read) {
+        let runs: [Int]
+        do {
             let session = try ReadSession(alongside: database, readers: WorkerThreads.count)
             defer { session.end() }
-            return try version.differingRuns(from: session, of: schema)
+            runs = try version.differingRuns(from: session, of: schema)
         }
         let rows = transaction.rows.ranges(of: schema)
         // Columns that were removed here on purpose are allowed to be unknown; their values remain in the older versions.
-        let dropped = try SyncError.at(.read) { try transaction.state.removedColumns(of: schema) }
+        let dropped = try transaction.state.removedColumns(of: schema)
         try version.compare(runs, with: rows) { run in
             try refuseUnknown(run, except: dropped)
             add(run, to: &found)
@@ -68,19 +69,17 @@ struct DatasetRestorer: Sendable {
     func apply(_ differences: Differences, in transaction: LocalTransaction, _ progress: ProgressHandler? = nil) throws {
         guard !differences.isEmpty else { return }
         try SyncGuards.refuseUnfillableColumns(transaction.tables.check(of: schema), schema, at: database.path)
-        try SyncError.at(.apply) {
-            // Delete first: a value of a UNIQUE column may move from one row to another.
-            try transaction.rows.deleteRowsWithoutKey(of: schema)
-            try transaction.rows.deleteEntities(differences.removed + differences.changed.values.flatMap(\.self), of: schema)
-            let applier = try transaction.rows.inserting(into: schema)
-            let count = differences.addedCount + differences.changedCount
-            let wanted = differences.added.merging(differences.changed) { $0.union($1) }
-            try version.read(wanted.keys.sorted()) { run in
-                try run.give(to: FilteringSink(applier, schema) { wanted[run.number]?.contains($0) ?? false })
-                progress?(SyncProgress(step: .apply, dataset: schema.name, entityCount: applier.count, expectedCount: count))
-            }
-            try transaction.rows.checkCount(of: schema, is: version.recordCount)
+        // Delete first: a value of a UNIQUE column may move from one row to another.
+        try transaction.rows.deleteRowsWithoutKey(of: schema)
+        try transaction.rows.deleteEntities(differences.removed + differences.changed.values.flatMap(\.self), of: schema)
+        let applier = try transaction.rows.inserting(into: schema)
+        let count = differences.addedCount + differences.changedCount
+        let wanted = differences.added.merging(differences.changed) { $0.union($1) }
+        try version.read(wanted.keys.sorted()) { run in
+            try run.give(to: FilteringSink(applier, schema) { wanted[run.number]?.contains($0) ?? false })
+            progress?(SyncProgress(step: .apply, dataset: schema.name, entityCount: applier.count, expectedCount: count))
         }
+        try transaction.rows.checkCount(of: schema, is: version.recordCount)
     }
 
     /// The version's held rows.

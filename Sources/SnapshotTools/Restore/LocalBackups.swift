@@ -24,14 +24,14 @@ struct LocalBackups: Sendable {
     ///
     /// - Returns: the backup's number, and the sequence number of the last change that it includes.
     func make(reason: String) async throws -> (number: Int, sequence: Int64) {
-        let cloud = try SyncError.at(.store) { try DirectoryCloud.create(at: path, container: "iCloud.org.snapsync.kept", besideOthers: true) }
-        _ = try await cloud.at(.store) { try await $0.createZone(device.zone, creator: device.settings.device, publishers: .many) }
-        let token = try await cloud.at(.store) { try await $0.records(in: device.zone) }.token
+        let cloud = try DirectoryCloud.create(at: path, container: "iCloud.org.snapsync.kept", besideOthers: true)
+        _ = try await cloud.createZone(device.zone, creator: device.settings.device, publishers: .many)
+        let token = try await cloud.records(in: device.zone).token
         let number = (token?.number ?? 0) + 1
 
-        let session = try SyncError.at(.read) { try ReadSession(device.database, readers: WorkerThreads.count + 1, consolidating: device.settings.datasets) }
+        let session = try ReadSession(device.database, readers: WorkerThreads.count + 1, consolidating: device.settings.datasets)
         defer { session.end() }
-        let sequence = try session.withReader(0, at: .read) { try $0.transaction.changeLog.lastSequence() }
+        let sequence = try session.withReader(0) { try $0.transaction.changeLog.lastSequence() }
         var records = [CloudRecord(type: CloudRecord.backupType, name: Self.recordName, fields: ["reason": .string(reason)])]
         var assets: [CloudAsset] = []
         do {
@@ -40,12 +40,12 @@ struct LocalBackups: Sendable {
                 assets.append(fields.dataFile)
                 records.append(fields.record(of: schema))
             }
-            let creator = try await cloud.at(.store) { try await $0.zone(device.zone) }.creator
+            let creator = try await cloud.zone(device.zone).creator
             // The folder belongs to this device alone, so its clock is authoritative.
-            let clock = try await cloud.at(.store) { try await $0.storeClock(in: device.zone) }
+            let clock = try await cloud.storeClock(in: device.zone)
             let draft = CommitDraft(device: creator, saving: records, clock: clock)
-            let commit = try await cloud.at(.store) { try await $0.prepare(draft, after: token, in: device.zone) }
-            _ = try await cloud.at(.store) { try await $0.publish(commit) }
+            let commit = try await cloud.prepare(draft, after: token, in: device.zone)
+            _ = try await cloud.publish(commit)
         } catch {
             await cloud.discard(assets, in: device.zone)
             throw error
@@ -56,14 +56,12 @@ struct LocalBackups: Sendable {
     /// The existing backups, newest first; empty if the folder does not exist.
     func all() async throws -> [LocalBackupReport] {
         guard let cloud = try open() else { return [] }
-        return try await SyncError.at(.fetch) {
-            try await cloud.history(in: device.zone).reversed().compactMap { commit -> LocalBackupReport? in
-                guard commit.changesData else { return nil }
-                var reason = ""
-                if case .string(let text) = commit.saved.first(where: { $0.type == CloudRecord.backupType })?.fields["reason"] { reason = text }
-                let byteCount = commit.saved.flatMap(\.assets).reduce(0) { $0 + $1.byteCount + ($1.index?.byteCount ?? 0) }
-                return LocalBackupReport(number: commit.token.number, at: commit.timestamp.description, reason: reason, size: byteCount)
-            }
+        return try await cloud.history(in: device.zone).reversed().compactMap { commit -> LocalBackupReport? in
+            guard commit.changesData else { return nil }
+            var reason = ""
+            if case .string(let text) = commit.saved.first(where: { $0.type == CloudRecord.backupType })?.fields["reason"] { reason = text }
+            let byteCount = commit.saved.flatMap(\.assets).reduce(0) { $0 + $1.byteCount + ($1.index?.byteCount ?? 0) }
+            return LocalBackupReport(number: commit.token.number, at: commit.timestamp.description, reason: reason, size: byteCount)
         }
     }
 
@@ -75,7 +73,7 @@ struct LocalBackups: Sendable {
             throw SyncError(
                 .nothingThere, step: .fetch, at: path, "the folder with copy \(number) is gone", hint: "look for it in a backup; nothing was changed")
         }
-        return (cloud, try await cloud.at(.fetch) { try await $0.records(in: device.zone, at: number, notBefore: nil) })
+        return (cloud, try await cloud.records(in: device.zone, at: number, notBefore: nil))
     }
 
     /// Removes old backups. No other device reads them, so no grace period is needed.
@@ -86,7 +84,7 @@ struct LocalBackups: Sendable {
             if !dryRun { try SyncError.at(.store) { try removeAll() } }
             return PruneReport(dryRun: dryRun, copies: copies.map(\.number), byteCount: copies.reduce(0) { $0 + $1.size })
         }
-        let creator = try await cloud.at(.fetch) { try await $0.zone(device.zone) }.creator
+        let creator = try await cloud.zone(device.zone).creator
         var policy = policy
         (policy.minimumAge, policy.grace) = (.zero, .zero)
         let pruner = ZonePruner(
@@ -110,18 +108,18 @@ struct LocalBackups: Sendable {
     private func open() throws -> DirectoryCloud? {
         // The folder may exist without a cloud, because a first import writes displaced rows into it.
         guard FileManager.default.fileExists(atPath: "\(path)/cloud.json") else { return nil }
-        return try SyncError.at(.open) { try DirectoryCloud(path: path) }
+        return try DirectoryCloud(path: path)
     }
 
     private func write(_ schema: DatasetSchema, _ session: ReadSession, number: Int, into cloud: DirectoryCloud) async throws -> DatasetRecord {
-        let shape = try session.withReader(0, at: .read) { try $0.transaction.tables.check(of: schema) }
+        let shape = try session.withReader(0) { try $0.transaction.tables.check(of: schema) }
         // No instant may be later than the version's: this clock may be behind those of other devices.
-        let now = try session.withReader(0, at: .read) { reader in
+        let now = try session.withReader(0) { reader in
             let known = try reader.transaction.datasetStates.all().map(\.syncTimestamp) + [reader.transaction.changeLog.latestInstant() ?? .distantPast]
             return known.reduce(device.now()) { max($0, $1) }
         }
         let exporter = DatasetExporter(schema: schema, shape: shape, session: session, previous: nil, syncTimestamp: now, progress: nil)
-        let writer = try await cloud.storing(schema.recordName, number: number, kind: .snapshot, in: device.zone)
+        let writer = try await cloud.newAsset(for: schema.recordName, number: number, kind: .snapshot, in: device.zone)
         do {
             guard case .stored(let asset, let report) = try exporter.run(into: writer) else {
                 throw SyncError(.inputOutput, step: .store, at: path, "a copy of \(schema.name) was not written")

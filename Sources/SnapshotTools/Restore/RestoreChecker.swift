@@ -48,9 +48,9 @@ struct RestoreChecker: Sendable {
         }
         let folder = try makeFolder()
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        let database = try SyncError.at(.open) { try LocalDatabase(path: folder + "/restored.db", creating: true) }
+        let database = try LocalDatabase(path: folder + "/restored.db", creating: true)
         defer { database.remove() }
-        _ = try database.write(at: .apply) { try zone.createTables(in: $0) }
+        _ = try database.write { try zone.createTables(in: $0) }
         var datasets: [RestoreCheckReport.Dataset] = [], problems: [String] = []
         for schema in zone.datasets {
             guard let record = state.record(schema.recordName) else { continue }
@@ -67,13 +67,15 @@ struct RestoreChecker: Sendable {
                 if restored != version.recordCount {
                     problems.append("\(schema.name): the table has \(Format.count(restored ?? 0, "row")), and the version \(Format.count(version.recordCount))")
                 }
-            } catch let error as SyncError where [.dataRefused, .refused].contains(error.code) {
+            } catch {
+                let error = SyncError(error, step: .fetch)
+                guard [.dataRefused, .refused].contains(error.code) else { throw error }
                 problems.append("\(schema.name): \(error)")
             }
             datasets.append(.init(name: schema.name, recordCount: fields?.recordCount ?? 0, restoredCount: restored, differences: differences))
         }
-        problems += try SyncError.at(.verify) { try database.integrityCheck() }.map { "SQLite finds the restored database damaged: \($0)" }
-        let dangling = try database.read(at: .verify) {
+        problems += try database.integrityCheck().map { "SQLite finds the restored database damaged: \($0)" }
+        let dangling = try database.read {
             DanglingReport(try $0.references.danglingRows(of: zone.datasets, limit: DanglingReport.limit), in: "the restored database")
         }
         return RestoreCheckReport(
@@ -85,23 +87,23 @@ struct RestoreChecker: Sendable {
     private func fill(_ database: LocalDatabase, _ version: DatasetVersion) throws -> Int {
         let runs = try version.runs().indices
         return try database.write { transaction in
-            let applier = try SyncError.at(.apply) { try transaction.rows.inserting(into: version.schema) }
+            let applier = try transaction.rows.inserting(into: version.schema)
             try version.read(Array(runs)) { run in
-                try SyncError.at(.apply) { try run.give(to: applier) }
+                try run.give(to: applier)
                 progress?(
                     SyncProgress(step: .apply, dataset: version.schema.name, entityCount: applier.count, expectedCount: version.recordCount))
             }
-            return try SyncError.at(.verify) { try transaction.rows.rowCount(of: version.schema) }
+            return try transaction.rows.rowCount(of: version.schema)
         }
     }
 
     /// Compares the table with the version by block hashes, and row by row in blocks that differ.
     private func compare(_ database: LocalDatabase, _ version: DatasetVersion) throws -> (count: Int, first: String?) {
-        let session = try SyncError.at(.verify) { try ReadSession(database, readers: WorkerThreads.count) }
+        let session = try ReadSession(database, readers: WorkerThreads.count)
         defer { session.end() }
         let runs = try version.differingRuns(from: session, of: version.schema)
         var count = 0, first: String?
-        try session.withReader(0, at: .verify) { reader in
+        try session.withReader(0) { reader in
             try version.compare(runs, with: reader.ranges(of: version.schema)) { found in
                 count += found.differingKeys.count + found.keylessCount
                 first = first ?? found.differingKeys.first?.description
@@ -136,7 +138,7 @@ extension SnapshotInspector {
             let report = try await RestoreChecker(inspector: self, progress: progress).run(version: version)
             if let device {
                 let done = RestoreCheckRecord(at: device.now(), version: report.version, problemCount: report.problems.count)
-                try device.database.write(at: .verify) { try $0.state.lastRestoreCheck.set(done) }
+                try device.database.write { try $0.state.lastRestoreCheck.set(done) }
             }
             return report
         }

@@ -44,7 +44,7 @@ struct RollbackAcceptance: Sendable {
         }
         let state = try await records(in: device.cloud)
         let copy = try await LocalBackups(device: device).make(reason: "before version \(number) of a zone that was put back was accepted")
-        let report = try await device.cloud.at(.fetch) { try await $0.deviceReport(of: device.settings.device, in: device.zone) }
+        let report = try await device.cloud.deviceReport(of: device.settings.device, in: device.zone)
         let point = UndoPoint(act: "acceptance of version \(number)", at: device.now(), copy: copy.number, version: nil)
         let kept = UndoRecorder.Kept(point: point, applied: applied, sequence: copy.sequence, pin: nil)
 
@@ -78,7 +78,7 @@ struct RollbackAcceptance: Sendable {
     /// The members of a signed zone, as this device knows them.
     private func members() throws -> [ZoneMember] {
         guard let signed = device.signedZone else { return [] }
-        return try SyncError.at(.verify) { try signed.authority.current(of: signed.history)?.members ?? [] }
+        return try signed.authority.current(of: signed.history)?.members ?? []
     }
 
     /// Deletes the records about versions that the zone does not have.
@@ -106,8 +106,6 @@ struct RollbackAcceptance: Sendable {
             throw SyncError(
                 .refused, step: .fetch, at: "zone \(device.zone)", error.reason,
                 hint: "keep a copy of \(database), then: snapsync detach --db \(database), and snapsync init for the zone that it goes on as")
-        } catch {
-            throw SyncError(error, step: .fetch)
         }
     }
 
@@ -119,7 +117,7 @@ struct RollbackAcceptance: Sendable {
                 hint: "run: snapsync sync --db \(device.database.path.shellWord)"
             ).asSlip
         }
-        guard let applied = try device.database.read(at: .read, { try $0.state.applied() }) else {
+        guard let applied = try device.database.read({ try $0.state.applied() }) else {
             throw refuse("no version of it is here yet")
         }
         do {
@@ -128,8 +126,6 @@ struct RollbackAcceptance: Sendable {
             return applied
         } catch let error as CloudError where error.code == .changeTokenExpired {
             throw refuse("its older versions were pruned")
-        } catch {
-            throw SyncError(error, step: .fetch)
         }
         throw refuse("it has version \(applied.number), which is here")
     }

@@ -57,34 +57,32 @@ struct StateRestorer: Sendable {
         let (found, lacking) = try await DatasetRestorer.all(of: source.state, in: source.cloud, on: device)
         let before = try await UndoRecorder(device: device).keep(act: act)
         let notes = warnings + lacking.map { "\(source.name) has no dataset \($0); its table stays as it is" } + leftOut(source)
-        return try SyncError.at(.apply) {
-            try device.database.withoutRollbacks {
-                try device.database.write { transaction in
-                    try before.verify(transaction)
-                    let differences = try found.map { try $0.differences(transaction) }
-                    let publishes = device.settings.role.publishes
-                    let held = try found.map { one in
-                        (HeldRowRestorer(transaction: transaction, schema: one.schema, publishes: publishes, now: device.now()), try one.held())
-                    }
-                    let counts = try held.map { try $0.differences(from: $1).count }
-                    var report = RestoreReport(
-                        restored: source.name, version: source.version,
-                        datasets: zip(zip(found, differences), counts).map { one, held in
-                            .init(name: one.0.schema.name, added: one.1.addedCount, changed: one.1.changedCount, removed: one.1.removed.count, held: held)
-                        },
-                        keptCopy: before.point.copy, versionBefore: before.point.version, warnings: notes)
-                    guard report.hasChanged else { return report }
-                    let keeper = try ForeignKeyEnforcer(transaction, datasets: device.settings.datasets, between: source.wasHere ? nil : hint(source))
-                    try transaction.tracking.changing(device.settings.datasets) {
-                        for (restorer, differences) in zip(found, differences) { try restorer.apply(differences, in: transaction, progress) }
-                    }
-                    for (restorer, rows) in held { try restorer.restore(rows) }
-                    // Only now are those parents held that the state holds.
-                    if keeper.isNeeded { try transaction.tracking.changing(device.settings.datasets, then: keeper.enforce) {} }
-                    report.warnings += transaction.triggerNotices
-                    try before.record(transaction)
-                    return report
+        return try device.database.withoutRollbacks {
+            try device.database.write { transaction in
+                try before.verify(transaction)
+                let differences = try found.map { try $0.differences(transaction) }
+                let publishes = device.settings.role.publishes
+                let held = try found.map { one in
+                    (HeldRowRestorer(transaction: transaction, schema: one.schema, publishes: publishes, now: device.now()), try one.held())
                 }
+                let counts = try held.map { try $0.differences(from: $1).count }
+                var report = RestoreReport(
+                    restored: source.name, version: source.version,
+                    datasets: zip(zip(found, differences), counts).map { one, held in
+                        .init(name: one.0.schema.name, added: one.1.addedCount, changed: one.1.changedCount, removed: one.1.removed.count, held: held)
+                    },
+                    keptCopy: before.point.copy, versionBefore: before.point.version, warnings: notes)
+                guard report.hasChanged else { return report }
+                let keeper = try ForeignKeyEnforcer(transaction, datasets: device.settings.datasets, between: source.wasHere ? nil : hint(source))
+                try transaction.tracking.changing(device.settings.datasets) {
+                    for (restorer, differences) in zip(found, differences) { try restorer.apply(differences, in: transaction, progress) }
+                }
+                for (restorer, rows) in held { try restorer.restore(rows) }
+                // Only now are those parents held that the state holds.
+                if keeper.isNeeded { try transaction.tracking.changing(device.settings.datasets, then: keeper.enforce) {} }
+                report.warnings += transaction.triggerNotices
+                try before.record(transaction)
+                return report
             }
         }
     }
@@ -149,7 +147,7 @@ extension SyncEngine {
     public func undo(progress: ProgressHandler? = nil) async throws -> RestoreReport {
         try await locked {
             let device = try device()
-            guard let point = try database.read(at: .read, { try $0.state.undoPoint() }) else {
+            guard let point = try database.read({ try $0.state.undoPoint() }) else {
                 throw SyncError(
                     .nothingThere, step: .apply, at: device.database.path, "there is nothing to undo",
                     hint: "undo brings back what the last restore or replace has replaced")
@@ -173,7 +171,7 @@ extension SyncEngine {
 extension SyncContext {
     /// Refuses the operation if the zone's data has fields that this device does not know: its next export would lose them.
     func refuseUnknownFields() throws {
-        try SyncGuards.refuseUnknownFields(database.read(at: .read) { try $0.datasetStates.all() })
+        try SyncGuards.refuseUnknownFields(database.read { try $0.datasetStates.all() })
     }
 }
 

@@ -36,7 +36,7 @@ struct UndoRecorder: Sendable {
 
     /// Keeps the data: as the applied version if nothing was changed since, otherwise as a backup beside the database.
     func keep(act: String) async throws -> Kept {
-        let (applied, sequence, isVersion) = try device.database.read(at: .read) { transaction in
+        let (applied, sequence, isVersion) = try device.database.read { transaction in
             let isVersion = try device.settings.datasets.allSatisfy { schema in
                 let changes = try transaction.changeLog.summary(of: schema)
                 return try changes.isComplete && changes.count == 0 && transaction.waiting.rows(of: schema).isEmpty

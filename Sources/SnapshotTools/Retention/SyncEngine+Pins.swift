@@ -33,7 +33,7 @@ extension SyncEngine {
             }
             // A concurrent prune that listed the pins before this commit may have removed files of the pinned version, so check them.
             if changed {
-                let pins = try await device.cloud.at(.fetch) { try await $0.records(in: device.zone) }.pins.filter { $0.version == version }
+                let pins = try await device.cloud.records(in: device.zone).pins.filter { $0.version == version }
                 if let gone = try await PinnedVersions(pins, in: device.cloud, device.zone).unreadable.first { throw gone.error }
             }
             return PinReport(version: version, name: name, isPinned: true, changed: changed, newestVersion: token.number)
@@ -68,7 +68,7 @@ extension SyncContext {
         let newest = try await VersionFinder(cloud: cloud, zone: zone, token: nil).state(of: nil)
         let known = newest.pins.first { $0.version == version }?.checkpoint
         let checkpoint: CheckpointReference
-        if let known { checkpoint = known } else { checkpoint = try await cloud.at(.store, { try await $0.placeCheckpoint(at: version, in: zone) }) }
+        if let known { checkpoint = known } else { checkpoint = try await cloud.placeCheckpoint(at: version, in: zone) }
         return VersionPin(version: version, name: name, commit: token.hash, checkpoint: checkpoint, timestamp: timestamp, pinnedAt: now())
     }
 }

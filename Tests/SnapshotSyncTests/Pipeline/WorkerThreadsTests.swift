@@ -1,5 +1,6 @@
 import Foundation
 import Platform
+import StrictText
 import Synchronization
 import Testing
 
@@ -92,7 +93,8 @@ import Testing
 
     private static func thread() -> UInt64 { UInt64(pthread_self()) }
 
-    @Test func anErrorOfHostedCodeIsTheCallers() async {
-        await #expect(throws: Failure.self) { try await WorkerThreads.host { throw Failure() } }
+    @Test func anErrorOfHostedCodeIsASyncErrorAndACancellationIsOne() async {
+        await #expect(throws: SyncError.self) { try await WorkerThreads.host { throw Failure() } }
+        await #expect(throws: CancellationError.self) { try await WorkerThreads.host { throw CancellationError() } }
     }
 }

@@ -50,9 +50,9 @@ extension Printer {
             } catch let error as ValidationError {
                 throw error
             } catch let error as CommentNotSent {
-                try SyncError.at(step) { throw error.cause }
+                throw SyncError(error.cause, step: step)
             } catch {
-                try SyncError.at(step) { throw error }
+                throw SyncError(error, step: step)
             }
         }
     }
