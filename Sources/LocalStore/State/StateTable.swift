@@ -117,12 +117,15 @@ package struct StateTable: TransactionPart {
 }
 
 /// A value under one key of `snapsync_state`, as JSON. Calling it reads it.
-package struct StoredValue<Value: Codable & Equatable> {
+package struct StoredValue<Value> {
     fileprivate let table: KeyValueTable
     fileprivate let key: String
     /// The value of a key that is not there.
     fileprivate let standard: Value
+}
 
+// The type itself has no conditions: the runtime would look for the conformances of each value, a quarter of a millisecond at a time.
+extension StoredValue where Value: Codable & Equatable {
     private func part(_ schema: DatasetSchema) -> Self { Self(table: table, key: "\(key):\(schema.name)", standard: standard) }
 
     package func callAsFunction() throws -> Value {
