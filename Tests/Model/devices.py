@@ -116,7 +116,7 @@ class Device:
         for number, edit in entries:
             rest = None
             if not number and not self.publishes:
-                edit, rest = permitted(self.schema, edit)
+                edit, rest = permitted(self.schema, edit, self.head.rows.get(edit.key))
             if edit and not number:
                 # By the clock: a device that is restored or set up again does not use a number twice.
                 number = self.number = max(self.number + 1, self.head.answered.get(self.name, 0) + 1, clock)
@@ -185,7 +185,9 @@ class Device:
         if not any(view.rivals(edit.key)):
             for _, parent in view.missing(edit.key):
                 if shown(had.get(parent)) and not isinstance(commit.rows.get(parent), Row):
-                    yield restored(self.schema, parent, commit.rows.get(parent), had[parent], commit.horizon)
+                    one = restored(self.schema, parent, commit.rows.get(parent), had[parent], commit.horizon)
+                    if self.publishes or may_insert(self.schema, one):
+                        yield one
 
     def fit_own_table(self, before):
         """Rows that a stricter table cannot hold stand apart, on this device only, with their children. Rows that were there before come first."""
@@ -258,12 +260,12 @@ def may_insert(schema, edit):
     return editable is None or "insert" in editable
 
 
-def permitted(schema, edit):
-    """What a reader may send of an edit, and the rest, which stays on the reader."""
+def permitted(schema, edit, there=None):
+    """What a reader may send of an edit, and the rest, which stays on the reader. Who brings back a row that the version (`there`) has deleted inserts it."""
     editable = schema[edit.key[0]].editable
     if editable is None:
         return edit, None
-    if edit.values is None or edit.inserts:
+    if edit.values is None or edit.inserts or isinstance(there, Tombstone):
         return (edit, None) if ("delete" if edit.values is None else "insert") in editable else (None, edit)
     parts = [{c: at for c, at in edit.changed.items() if (c in editable) == sent} for sent in (True, False)]
     return tuple(edit._replace(changed=part) if part else None for part in parts)

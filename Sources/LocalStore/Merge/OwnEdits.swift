@@ -370,8 +370,8 @@ extension OwnEdits {
             try transaction.changeLog.store(edit, of: place.key, in: schema, isInVersion: isInVersion, restoring: merge?.restored)
         }
         try forEach { place, edit in
-            // A row that waited is tracked again once it is in its table.
-            guard edit.isHeld && !held.contains(place) || isAdded(place) else { return }
+            // A row that waited, or that the import adds, is tracked once it is in its table.
+            guard edit.isHeld || isAdded(place), !held.contains(place) else { return }
             returned.append((place, outcome.merges[place].map(\.standing) ?? edit))
             try transaction.waiting.remove(place.key, of: datasets[place.dataset])
         }
