@@ -78,31 +78,31 @@ extension CloudKitError {
     ///
     /// - Parameter place: the record or the zone that the request was about.
     func cloudError(at place: String) -> CloudError {
-        func error(_ code: CloudError.Code, _ reason: String, _ hint: String, isRetryable: Bool = false) -> CloudError {
+        func error(_ code: CloudError.Code, _ reason: String, hint: String, isRetryable: Bool = false) -> CloudError {
             CloudError(code, at: place, "\(reason) (CloudKit: \(self))", hint: hint, isRetryable: isRetryable, retryAfter: retryAfter)
         }
         switch code {
         case .networkUnavailable, .networkFailure, .serviceUnavailable:
-            return error(.cloudUnavailable, "iCloud cannot be reached", "try again later", isRetryable: true)
-        case .badContainer: return error(.badContainer, "the container is unknown", "check the container's identifier in the app's capabilities")
-        case .requestRateLimited: return error(.requestRateLimited, "there were too many requests", "wait, then try again", isRetryable: true)
-        case .zoneBusy: return error(.zoneBusy, "the server is busy with this zone", "wait, then try again", isRetryable: true)
-        case .missingEntitlement: return error(.permissionFailure, "the app is not entitled to iCloud", "add the iCloud capability to the app")
-        case .notAuthenticated: return error(.notAuthenticated, "nobody is signed in to iCloud", "sign in; what was changed here is kept")
-        case .permissionFailure: return error(.permissionFailure, "iCloud does not allow it", "ask the owner of the data for permission")
+            return error(.cloudUnavailable, "iCloud cannot be reached", hint: "try again later", isRetryable: true)
+        case .badContainer: return error(.badContainer, "the container is unknown", hint: "check the container's identifier in the app's capabilities")
+        case .requestRateLimited: return error(.requestRateLimited, "there were too many requests", hint: "wait, then try again", isRetryable: true)
+        case .zoneBusy: return error(.zoneBusy, "the server is busy with this zone", hint: "wait, then try again", isRetryable: true)
+        case .missingEntitlement: return error(.permissionFailure, "the app is not entitled to iCloud", hint: "add the iCloud capability to the app")
+        case .notAuthenticated: return error(.notAuthenticated, "nobody is signed in to iCloud", hint: "sign in; what was changed here is kept")
+        case .permissionFailure: return error(.permissionFailure, "iCloud does not allow it", hint: "ask the owner of the data for permission")
         case .invalidArguments, .badDatabase:
-            return error(.invalidArguments, "the request is not allowed", "check the record type and its indexes in the CloudKit console")
-        case .quotaExceeded: return error(.quotaExceeded, "the user's iCloud storage is full", "make room, then try again; nothing was lost")
-        case .zoneNotFound: return error(.zoneNotFound, "there is no such zone", "create the zone first")
-        case .limitExceeded: return error(.limitExceeded, "the request is too large", "split it")
-        case .userDeletedZone: return error(.userDeletedZone, "the user has deleted the app's data in iCloud", "ask the user, then set sync up again")
-        case .managedAccountRestricted: return error(.managedAccountRestricted, "the account may not use iCloud", "ask whoever manages the account")
-        case .serverResponseLost: return error(.serverResponseLost, "the answer was lost", "try again", isRetryable: true)
-        case .assetNotAvailable: return error(.pending, "the asset has not arrived yet", "try again later", isRetryable: true)
+            return error(.invalidArguments, "the request is not allowed", hint: "check the record type and its indexes in the CloudKit console")
+        case .quotaExceeded: return error(.quotaExceeded, "the user's iCloud storage is full", hint: "make room, then try again; nothing was lost")
+        case .zoneNotFound: return error(.zoneNotFound, "there is no such zone", hint: "create the zone first")
+        case .limitExceeded: return error(.limitExceeded, "the request is too large", hint: "split it")
+        case .userDeletedZone: return error(.userDeletedZone, "the user has deleted the app's data in iCloud", hint: "ask the user, then set sync up again")
+        case .managedAccountRestricted: return error(.managedAccountRestricted, "the account may not use iCloud", hint: "ask whoever manages the account")
+        case .serverResponseLost: return error(.serverResponseLost, "the answer was lost", hint: "try again", isRetryable: true)
+        case .assetNotAvailable: return error(.pending, "the asset has not arrived yet", hint: "try again later", isRetryable: true)
         case .accountTemporarilyUnavailable:
-            return error(.accountTemporarilyUnavailable, "the account cannot be used just now", "try again later, or sign in again", isRetryable: true)
-        case .operationCancelled: return error(.operationCancelled, "the request was cancelled", "start it again")
-        default: return error(.inputOutput, "iCloud refused the request", "try again later", isRetryable: code == .internalError)
+            return error(.accountTemporarilyUnavailable, "the account cannot be used just now", hint: "try again later, or sign in again", isRetryable: true)
+        case .operationCancelled: return error(.operationCancelled, "the request was cancelled", hint: "start it again")
+        default: return error(.inputOutput, "iCloud refused the request", hint: "try again later", isRetryable: code == .internalError)
         }
     }
 }

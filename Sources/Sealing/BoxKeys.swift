@@ -86,11 +86,11 @@ package struct BoxKeys: Sendable {
 
     /// Passes the parts of the box of some bytes to `write`, in order: epoch and id, ciphertext, tag.
     func seal(_ bytes: UnsafeRawBufferPointer, kind: BoxKind, dataset: String, write: (UnsafeRawBufferPointer) -> Void) throws(BoxError) {
-        guard isPadded else { return try seal(padded: bytes, kind, dataset, write) }
-        try Self.withBytes(Padding.padded(bytes)) { bytes throws(BoxError) in try seal(padded: bytes, kind, dataset, write) }
+        guard isPadded else { return try seal(padded: bytes, kind: kind, dataset: dataset, write: write) }
+        try Self.withBytes(Padding.padded(bytes)) { bytes throws(BoxError) in try seal(padded: bytes, kind: kind, dataset: dataset, write: write) }
     }
 
-    private func seal(padded bytes: UnsafeRawBufferPointer, _ kind: BoxKind, _ dataset: String, _ write: (UnsafeRawBufferPointer) -> Void) throws(BoxError) {
+    private func seal(padded bytes: UnsafeRawBufferPointer, kind: BoxKind, dataset: String, write: (UnsafeRawBufferPointer) -> Void) throws(BoxError) {
         let context = context(of: newest.number, kind, dataset)
         let id = Self.id(of: bytes, context, newest)
         let sealed: AES.GCM.SealedBox

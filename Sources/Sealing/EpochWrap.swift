@@ -32,7 +32,7 @@ package struct EpochWrap: Hashable, Sendable {
     package init(_ secret: EpochSecret, for key: [UInt8], cloud: String, zone: String) throws(BoxError) {
         publicByteCount = key.count
         do {
-            let info = Self.info(cloud, zone, secret.number)
+            let info = Self.info(cloud: cloud, zone: zone, secret.number)
             if key.count == Self.xWingKeyLength {
                 guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { throw BoxError.cipher }
                 let recipient = try XWingMLKEM768X25519.PublicKey(rawRepresentation: key)
@@ -57,7 +57,7 @@ package struct EpochWrap: Hashable, Sendable {
     /// - Throws: ``BoxError`` with `.damaged` if the wrap was made for another key, cloud, zone or epoch, or was altered.
     package func secret(of number: UInt32, by seed: [UInt8], cloud: String, zone: String) throws(BoxError) -> EpochSecret {
         do {
-            let opened = try opened(by: seed, Self.info(cloud, zone, number))
+            let opened = try opened(by: seed, Self.info(cloud: cloud, zone: zone, number))
             if let secret = EpochSecret(number: number, bytes: Array(opened)) { return secret }
         } catch {
             throw .damaged
@@ -81,7 +81,7 @@ package struct EpochWrap: Hashable, Sendable {
         return try receiver.open(sealed)
     }
 
-    private static func info(_ cloud: String, _ zone: String, _ number: UInt32) -> Data { Data("\(label)\n\(cloud)\n\(zone)\n\(number)\n".utf8) }
+    private static func info(cloud: String, zone: String, _ number: UInt32) -> Data { Data("\(label)\n\(cloud)\n\(zone)\n\(number)\n".utf8) }
 }
 
 extension EpochSecret {
@@ -94,7 +94,7 @@ extension EpochSecret {
     /// AES-256-GCM with a key derived from this secret, as nonce, ciphertext and tag.
     package func sealing(_ previous: EpochSecret, cloud: String, zone: String) throws(BoxError) -> Data {
         do {
-            let box = try AES.GCM.seal(previous.bytes, using: key("snapsync.previous.1"), authenticating: Self.place(cloud, zone, number))
+            let box = try AES.GCM.seal(previous.bytes, using: key("snapsync.previous.1"), authenticating: Self.place(cloud: cloud, zone: zone, number))
             if let combined = box.combined { return combined }
         } catch {
             throw .cipher
@@ -108,7 +108,7 @@ extension EpochSecret {
     package func previous(_ sealed: Data, cloud: String, zone: String) throws(BoxError) -> EpochSecret {
         do {
             let bytes = try AES.GCM.open(
-                AES.GCM.SealedBox(combined: sealed), using: key("snapsync.previous.1"), authenticating: Self.place(cloud, zone, number))
+                AES.GCM.SealedBox(combined: sealed), using: key("snapsync.previous.1"), authenticating: Self.place(cloud: cloud, zone: zone, number))
             if let secret = EpochSecret(number: number - 1, bytes: Array(bytes)) { return secret }
         } catch {
             throw .damaged
@@ -116,7 +116,7 @@ extension EpochSecret {
         throw .damaged
     }
 
-    private static func place(_ cloud: String, _ zone: String, _ number: UInt32) -> Data { Data("\(chainLabel)\n\(cloud)\n\(zone)\n\(number)\n".utf8) }
+    private static func place(cloud: String, zone: String, _ number: UInt32) -> Data { Data("\(chainLabel)\n\(cloud)\n\(zone)\n\(number)\n".utf8) }
 }
 
 /// The secret of one epoch of a sealed zone. Every holder can read what was sealed in that epoch.

@@ -44,7 +44,8 @@ package struct PassphraseLock: Sendable, Equatable {
         salt = SymmetricKey(size: .init(bitCount: Self.saltByteCount * 8)).withUnsafeBytes { Array($0) }
         self.cost = cost
         do {
-            guard let combined = try AES.GCM.seal(bytes, using: Self.key(passphrase, salt, cost), authenticating: place).combined else { throw BoxError.cipher }
+            let key = try Self.key(passphrase, salt: salt, cost: cost)
+            guard let combined = try AES.GCM.seal(bytes, using: key, authenticating: place).combined else { throw BoxError.cipher }
             box = combined
         } catch {
             throw .cipher
@@ -57,7 +58,7 @@ package struct PassphraseLock: Sendable, Equatable {
     package func open(with passphrase: [UInt8], at place: [UInt8]) throws(BoxError) -> Data {
         let key: SymmetricKey
         do {
-            key = try Self.key(passphrase, salt, cost)
+            key = try Self.key(passphrase, salt: salt, cost: cost)
         } catch {
             throw .cipher
         }
@@ -68,7 +69,7 @@ package struct PassphraseLock: Sendable, Equatable {
         }
     }
 
-    private static func key(_ passphrase: [UInt8], _ salt: [UInt8], _ cost: Int) throws -> SymmetricKey {
+    private static func key(_ passphrase: [UInt8], salt: [UInt8], cost: Int) throws -> SymmetricKey {
         guard isCost(cost), !passphrase.isEmpty else { throw BoxError.cipher }
         return try KDF.Scrypt.deriveKey(
             from: passphrase, salt: salt, outputByteCount: 32, rounds: cost, blockSize: blockSize, parallelism: parallelism)

@@ -31,18 +31,18 @@ public struct ColumnMerging: Hashable, Sendable {
     /// - Throws: ``SchemaError`` that names the column for which there is nothing to merge.
     func verify(_ columns: [DatasetColumn], keys: [String], _ dataset: String) throws {
         func verify(_ names: [String], _ what: String) throws {
-            try SchemaError.require(Set(names.map(\.exact)).count == names.count, "\(what) names a column twice", dataset)
+            try SchemaError.require(Set(names.map(\.exact)).count == names.count, "\(what) names a column twice", of: dataset)
             for name in names {
                 try SchemaError.require(
-                    columns.contains { $0.name.exact == name.exact }, "\(what) names \(name.debugDescription), which is not among the columns", dataset)
+                    columns.contains { $0.name.exact == name.exact }, "\(what) names \(name.debugDescription), which is not among the columns", of: dataset)
                 try SchemaError.require(
-                    !keys.contains { $0.exact == name.exact }, "\(what) names \(name.debugDescription), which is of the key and does not merge", dataset)
+                    !keys.contains { $0.exact == name.exact }, "\(what) names \(name.debugDescription), which is of the key and does not merge", of: dataset)
             }
         }
         if case .groups(let groups) = together {
-            try SchemaError.require(groups.count <= DatasetSchema.columnLimit, "together has more than \(DatasetSchema.columnLimit) groups", dataset)
+            try SchemaError.require(groups.count <= DatasetSchema.columnLimit, "together has more than \(DatasetSchema.columnLimit) groups", of: dataset)
             for group in groups {
-                try SchemaError.require(group.count > 1, "a group in together has fewer than two columns", dataset)
+                try SchemaError.require(group.count > 1, "a group in together has fewer than two columns", of: dataset)
                 try verify(group, "together")
             }
         }

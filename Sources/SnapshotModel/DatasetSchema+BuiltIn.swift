@@ -48,7 +48,7 @@ extension MessagePolicy {
     /// messages.
     ///
     /// The messages of the built-in datasets identify an entity by a text and set timestamps as text.
-    static func standard(of dataset: String, _ columns: [DatasetColumn], _ keyShape: KeyShape, _ unit: TimestampUnit?) -> MessagePolicy {
+    static func standard(of dataset: String, _ columns: [DatasetColumn], _ keyShape: KeyShape, unit: TimestampUnit?) -> MessagePolicy {
         guard keyShape.isTextOnly, unit == nil else { return .none }
         switch dataset {
         case "buckets": return .wholeRows

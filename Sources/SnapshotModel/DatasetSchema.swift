@@ -93,31 +93,31 @@ public struct DatasetSchema: Hashable, Sendable {
     package init(_ draft: DatasetFile.Dataset) throws {
         let name = draft.name, table = draft.table ?? name, columns = draft.described, keys = draft.key.names, timestamp = draft.timestamp
         let merging = ColumnMerging(together: draft.together ?? .groups([]), quiet: draft.quiet)
-        try SchemaError.require(Self.isName(name), "the dataset name must be 1 to 64 of A-Z a-z 0-9 _ and begin with a letter", name)
-        try SchemaError.require(!Self.reservedNames.contains(name.exact), "that dataset name is taken by the format", name)
-        try SchemaError.require(!columns.isEmpty && columns.count <= Self.columnLimit, "a dataset has 1 to \(Self.columnLimit) columns", name)
-        try SchemaError.require(Set(columns.map(\.name.exact)).count == columns.count, "two columns have one JSON name", name)
-        try SchemaError.require(Set(columns.map { $0.column.folded }).count == columns.count, "one column of the table is named twice", name)
+        try SchemaError.require(Self.isName(name), "the dataset name must be 1 to 64 of A-Z a-z 0-9 _ and begin with a letter", of: name)
+        try SchemaError.require(!Self.reservedNames.contains(name.exact), "that dataset name is taken by the format", of: name)
+        try SchemaError.require(!columns.isEmpty && columns.count <= Self.columnLimit, "a dataset has 1 to \(Self.columnLimit) columns", of: name)
+        try SchemaError.require(Set(columns.map(\.name.exact)).count == columns.count, "two columns have one JSON name", of: name)
+        try SchemaError.require(Set(columns.map { $0.column.folded }).count == columns.count, "one column of the table is named twice", of: name)
         for text in [table] + columns.flatMap({ [$0.name, $0.column] }) {
-            try SchemaError.require(Self.isIdentifier(text), "a table or column name is empty, longer than 128 bytes or holds control characters", name)
+            try SchemaError.require(Self.isIdentifier(text), "a table or column name is empty, longer than 128 bytes or holds control characters", of: name)
         }
-        try SchemaError.require(!keys.isEmpty, "the key has no column", name)
-        try SchemaError.require(Set(keys.map(\.exact)).count == keys.count, "a column stands twice in the key", name)
+        try SchemaError.require(!keys.isEmpty, "the key has no column", of: name)
+        try SchemaError.require(Set(keys.map(\.exact)).count == keys.count, "a column stands twice in the key", of: name)
         let keyIndices = try keys.map { key in
             guard let index = columns.firstIndex(where: { $0.name.exact == key.exact }) else {
                 throw SchemaError(dataset: name, reason: "the key is not among the columns")
             }
-            try SchemaError.require(columns[index].shape != .json, "a key column cannot be of type json", name)
-            try SchemaError.require(columns[index].shape == nil || !columns[index].isOptional, "the key cannot be optional", name)
+            try SchemaError.require(columns[index].shape != .json, "a key column cannot be of type json", of: name)
+            try SchemaError.require(columns[index].shape == nil || !columns[index].isOptional, "the key cannot be optional", of: name)
             return index
         }
         for (index, column) in columns.enumerated() where column.collation != .binary {
             try SchemaError.require(
-                keyIndices.contains(index) && column.shape ?? .text == .text, "only a column of the key that may hold text has a collation", name)
+                keyIndices.contains(index) && column.shape ?? .text == .text, "only a column of the key that may hold text has a collation", of: name)
         }
         let timestampIndex = timestamp.flatMap { wanted in columns.firstIndex { $0.name.exact == wanted.exact } }
-        try SchemaError.require(timestamp == nil || timestampIndex != nil, "the timestamp is not among the columns", name)
-        try SchemaError.require(timestamp != nil || draft.timestampUnit == nil, "a timestampUnit is given, and no timestamp", name)
+        try SchemaError.require(timestamp == nil || timestampIndex != nil, "the timestamp is not among the columns", of: name)
+        try SchemaError.require(timestamp != nil || draft.timestampUnit == nil, "a timestampUnit is given, and no timestamp", of: name)
         try draft.messages?.verify(columns, keys: keys, timestamp: timestamp, name)
         try merging.verify(columns, keys: keys, name)
 
@@ -131,7 +131,7 @@ public struct DatasetSchema: Hashable, Sendable {
         merge = draft.merge ?? .replace
         triggers = draft.triggers ?? .fire
         self.merging = merging
-        messages = draft.messages ?? .standard(of: name, columns, keyShape, timestampUnit)
+        messages = draft.messages ?? .standard(of: name, columns, keyShape, unit: timestampUnit)
         recordType = draft.recordType ?? name.prefix(1).uppercased() + String(name.dropFirst()) + "Data"
         recordName = draft.recordName ?? name + "_data"
         // The zone's own records are its members, keys, pins and settings: snapshot_keys, pin_7, of the type SnapshotKeys.
@@ -139,11 +139,11 @@ public struct DatasetSchema: Hashable, Sendable {
         let isReserved =
             isRecord && !recordName.exact.hasSuffix("_data") || recordType.exact.hasPrefix("Snapshot") && !recordType.exact.hasSuffix("Data")
         try SchemaError.require(
-            Self.isName(recordType) && Self.isName(recordName) && !isReserved, "a record's type or name is not allowed, or reserved", name)
+            Self.isName(recordType) && Self.isName(recordName) && !isReserved, "a record's type or name is not allowed, or reserved", of: name)
     }
 
     /// What a dataset file says about messages; nil if the default applies.
-    package var statedMessages: MessagePolicy? { messages == .standard(of: name, columns, keyShape, timestampUnit) ? nil : messages }
+    package var statedMessages: MessagePolicy? { messages == .standard(of: name, columns, keyShape, unit: timestampUnit) ? nil : messages }
 
     /// The same dataset with a changed description.
     ///
@@ -221,7 +221,7 @@ public struct SchemaError: Error, Hashable, Sendable, CustomStringConvertible {
 
     public var description: String { dataset.isEmpty ? reason : "dataset \(dataset.debugDescription): \(reason)" }
 
-    static func require(_ condition: Bool, _ reason: String, _ dataset: String) throws {
+    static func require(_ condition: Bool, _ reason: String, of dataset: String) throws {
         guard condition else { throw SchemaError(dataset: dataset, reason: reason) }
     }
 }

@@ -33,12 +33,13 @@ public struct MessagePolicy: Hashable, Sendable {
 
     /// - Throws: ``SchemaError`` for columns that messages cannot change by themselves.
     func verify(_ columns: [DatasetColumn], keys: [String], timestamp: String?, _ dataset: String) throws {
-        try SchemaError.require(!rows || patch.isEmpty, "messages have whole rows (rows) or columns (patch), not both", dataset)
-        try SchemaError.require(patch.count <= 64 && Set(patch.map(\.exact)).count == patch.count, "messages name more than 64 columns, or one twice", dataset)
+        try SchemaError.require(!rows || patch.isEmpty, "messages have whole rows (rows) or columns (patch), not both", of: dataset)
+        try SchemaError.require(
+            patch.count <= 64 && Set(patch.map(\.exact)).count == patch.count, "messages name more than 64 columns, or one twice", of: dataset)
         for name in patch {
-            try SchemaError.require(columns.contains { $0.name == name }, "messages name \(name.debugDescription), which is not among the columns", dataset)
+            try SchemaError.require(columns.contains { $0.name == name }, "messages name \(name.debugDescription), which is not among the columns", of: dataset)
             try SchemaError.require(
-                !(keys + [timestamp]).contains { $0?.exact == name.exact }, "messages cannot change the key or the timestamp by itself", dataset)
+                !(keys + [timestamp]).contains { $0?.exact == name.exact }, "messages cannot change the key or the timestamp by itself", of: dataset)
         }
     }
 }

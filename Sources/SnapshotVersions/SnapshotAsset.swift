@@ -75,7 +75,7 @@ package struct SnapshotAsset: Sendable {
             try tail.withBytes {
                 try SnapshotTail.read(
                     $0, .init(index, at: syncTimestamp),
-                    .init(
+                    visitor: .init(
                         held: { key, _ in keys.held.insert(key) }, deletion: { key, _ in keys.gone.insert(key) },
                         instant: { part, key, at in if !keys.held.contains(key) { keys.runs.add(InstantRun(first: key, last: key, at: at), of: part) } },
                         run: { keys.runs.add($1, of: $0) }))
@@ -102,7 +102,7 @@ package struct SnapshotAsset: Sendable {
             try readKeys(of: runs, visitor)
             runs = TailRuns()
         }
-        _ = try step(.verify) { try tail.withBytes { try SnapshotTail.read($0, .init(index, as: wanted, at: syncTimestamp), single) } }
+        _ = try step(.verify) { try tail.withBytes { try SnapshotTail.read($0, .init(index, as: wanted, at: syncTimestamp), visitor: single) } }
         try readKeys(of: runs, visitor)
     }
 

@@ -17,10 +17,10 @@ package enum Format {
     /// - Parameters:
     ///   - one: the words after the number 1.
     ///   - many: the words after any other number; by default `one` with an s.
-    package static func count(_ value: Int, _ one: String, _ many: String? = nil) -> String { "\(count(value)) \(word(value, one, many))" }
+    package static func count(_ value: Int, _ one: String, or many: String? = nil) -> String { "\(count(value)) \(word(value, one, or: many))" }
 
     /// Words that agree with a number elsewhere in the sentence: `it` for 1, `them` for any other number.
-    package static func word(_ value: Int, _ one: String, _ many: String? = nil) -> String { value == 1 ? one : many ?? one + "s" }
+    package static func word(_ value: Int, _ one: String, or many: String? = nil) -> String { value == 1 ? one : many ?? one + "s" }
 
     /// `812 B`, `14.2 kB`, `204.1 MB`: powers of 1000.
     package static func bytes(_ value: Int) -> String {

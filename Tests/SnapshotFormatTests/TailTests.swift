@@ -44,7 +44,7 @@ import Testing
         _ = try Array(text.utf8).withUnsafeBytes {
             try SnapshotTail.read(
                 $0, .init(schema, columns: isChange ? nil : schema.columns, at: Self.latest),
-                .init(
+                visitor: .init(
                     held: { key, block in
                         let sink = CollectingSink()
                         try block.give(to: sink)

@@ -7,8 +7,8 @@ import Testing
 @Suite struct FormatTests {
     @Test func wordsAgreeWithNumbers() {
         #expect([0, 1, 2, 1234].map { Format.count($0, "row") } == ["0 rows", "1 row", "2 rows", "1,234 rows"])
-        #expect([0, 1, 2].map { Format.count($0, "entity was", "entities were") } == ["0 entities were", "1 entity was", "2 entities were"])
-        #expect([0, 1, 2].map { Format.word($0, "it", "them") } == ["them", "it", "them"])
+        #expect([0, 1, 2].map { Format.count($0, "entity was", or: "entities were") } == ["0 entities were", "1 entity was", "2 entities were"])
+        #expect([0, 1, 2].map { Format.word($0, "it", or: "them") } == ["them", "it", "them"])
         #expect([0, 999, 1000, -1_234_567].map { Format.count($0) } == ["0", "999", "1,000", "-1,234,567"])
         #expect([0, 999, 1000, 14_249, 204_100_000].map(Format.bytes) == ["0 B", "999 B", "1.0 kB", "14.2 kB", "204.1 MB"])
     }

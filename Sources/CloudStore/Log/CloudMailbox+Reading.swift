@@ -19,13 +19,13 @@ extension CloudMailbox {
         at place: String, isArriving: (String) -> Bool = { _ in false }, read: (String) throws(CloudError) -> [UInt8]?
     ) {
         var readCount = 0, setAsideCount = 0
-        func setAside(_ name: String, _ reason: String, _ list: inout [SetAsideMessage]) {
+        func setAside(_ name: String, _ reason: String, to list: inout [SetAsideMessage]) {
             setAsideCount += 1
             if setAsideCount <= Self.setAsideLimit { list.append(SetAsideMessage(place: "\(place)/\(name)", reason: reason)) }
         }
         for name in names.filter({ !$0.exact.hasPrefix(".") }).sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) {
             guard name.exact.hasSuffix(".json"), CloudNames.isMessageID(String(name.dropLast(5))) else {
-                setAside(name, "its name is not 32 hexadecimal digits and .json", &self.setAside)
+                setAside(name, "its name is not 32 hexadecimal digits and .json", to: &self.setAside)
                 continue
             }
             let message = CloudMessageName(sender: sender, id: String(name.dropLast(5)))
@@ -42,7 +42,7 @@ extension CloudMailbox {
                     unreadCount += 1
                     continue
                 }
-                setAside(name, error.reason, &self.setAside)
+                setAside(name, error.reason, to: &self.setAside)
             }
         }
     }

@@ -44,7 +44,7 @@ package struct ZoneCopy {
             // All versions but the one that says where the zone goes on were removed. In the copy that one would stand behind a gap.
             return Outcome(newest: last, successor: move.successor.zone)
         }
-        try verifyPrefix(kept, last, to)
+        try verifyPrefix(kept, last: last, in: to)
         guard let newest = kept.last?.token.number else { return Outcome() }
         var outcome = Outcome(newest: newest)
         let checkpoints = try checkpoints(from)
@@ -73,7 +73,7 @@ package struct ZoneCopy {
     }
 
     /// Verifies that the target's versions are the first ones of the source.
-    private func verifyPrefix(_ kept: [Commit], _ last: Int?, _ to: Zone) throws {
+    private func verifyPrefix(_ kept: [Commit], last: Int?, in to: Zone) throws {
         guard let last else { return }
         guard let newest = kept.last?.token.number, last <= newest else {
             throw otherHistory(target, "it has version \(last), and \(source.location) ends at \(kept.last.map { "version \($0.token.number)" } ?? "none")")

@@ -96,15 +96,15 @@ extension MemberList {
     /// - Throws: ``CloudError`` with `.notAuthorized`.
     func authorize(_ device: String, _ keys: DevicePublicKeys, in zone: ZoneID) throws(CloudError) {
         guard let member = member(device) else {
-            throw Self.refusal(zone, "the zone is signed, and \(device) is no member: its words are \(keys.fingerprint)", device)
+            throw Self.refusal(zone, "the zone is signed, and \(device) is no member: its words are \(keys.fingerprint)", for: device)
         }
-        guard member.keys.signing == keys.signing else { throw Self.refusal(zone, "\(device) is a member with other keys than this device's", device) }
+        guard member.keys.signing == keys.signing else { throw Self.refusal(zone, "\(device) is a member with other keys than this device's", for: device) }
         guard member.role.mayPublish else {
-            throw Self.refusal(zone, "\(device) is a \(member.role.rawValue) of the signed zone, which does not publish", device)
+            throw Self.refusal(zone, "\(device) is a \(member.role.rawValue) of the signed zone, which does not publish", for: device)
         }
     }
 
-    private static func refusal(_ zone: ZoneID, _ reason: String, _ device: String) -> CloudError {
+    private static func refusal(_ zone: ZoneID, _ reason: String, for device: String) -> CloudError {
         CloudError(
             .notAuthorized, at: "\(zone)", reason,
             hint: "on a member that publishes: snapsync member list, then snapsync member approve \(device)")
@@ -118,7 +118,7 @@ extension MemberList {
     /// - Throws: ``CloudError`` with `.invalidArguments` if the list does not allow it, `.notAuthorized` if the signer may not admit
     ///   devices.
     package mutating func add(
-        _ device: String, _ role: MemberRole, _ theirs: DevicePublicKeys, floor: ChangeToken, by name: String, _ keys: DeviceKeys, at clock: Instant,
+        _ device: String, as role: MemberRole, with theirs: DevicePublicKeys, floor: ChangeToken, by name: String, _ keys: DeviceKeys, at clock: Instant,
         of history: HistoryID
     ) throws {
         try append(
@@ -130,7 +130,7 @@ extension MemberList {
     /// Ends a device's membership, or gives it another role.
     ///
     /// - Parameter role: nil ends the membership.
-    /// - Throws: as ``add(_:_:_:floor:by:_:at:of:)``.
+    /// - Throws: as ``add(_:as:with:floor:by:_:at:of:)``.
     package mutating func change(
         _ device: String, to role: MemberRole?, by name: String, _ keys: DeviceKeys, at clock: Instant, of history: HistoryID
     ) throws {

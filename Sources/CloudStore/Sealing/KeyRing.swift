@@ -30,7 +30,7 @@ package struct KeyRing: Hashable, Sendable {
     /// - Throws: ``BoxError`` with `.cipher` for an invalid public key.
     package init(_ first: EpochSecret, for keys: [DevicePublicKeys], recoveryKey: String, of history: HistoryID) throws(BoxError) {
         (epoch, self.recoveryKey, previous) = (first.number, recoveryKey, [])
-        wraps = try Self.wraps(first, keys.map(\.sealing) + [recoveryKey], history)
+        wraps = try Self.wraps(first, for: keys.map(\.sealing) + [recoveryKey], of: history)
     }
 
     private init(epoch: UInt32, recoveryKey: String, wraps: [String: EpochWrap], previous: [Data]) {
@@ -40,7 +40,7 @@ package struct KeyRing: Hashable, Sendable {
     /// The same epoch, for exactly these members.
     package func giving(_ newest: EpochSecret, to keys: [DevicePublicKeys], of history: HistoryID) throws(BoxError) -> KeyRing {
         let wanted = keys.map(\.sealing) + [recoveryKey], names = Set(wanted.map(Self.name))
-        let missing = try Self.wraps(newest, wanted.filter { !isFor($0) }, history)
+        let missing = try Self.wraps(newest, for: wanted.filter { !isFor($0) }, of: history)
         return KeyRing(
             epoch: epoch, recoveryKey: recoveryKey, wraps: wraps.filter { names.contains($0.key) }.merging(missing) { $1 }, previous: previous)
     }
@@ -51,7 +51,7 @@ package struct KeyRing: Hashable, Sendable {
     package func next(after newest: EpochSecret, for keys: [DevicePublicKeys], recoveryKey: String? = nil, of history: HistoryID) throws(BoxError) -> KeyRing {
         let secret = EpochSecret.random(number: epoch + 1), recovery = recoveryKey ?? self.recoveryKey
         return KeyRing(
-            epoch: secret.number, recoveryKey: recovery, wraps: try Self.wraps(secret, keys.map(\.sealing) + [recovery], history),
+            epoch: secret.number, recoveryKey: recovery, wraps: try Self.wraps(secret, for: keys.map(\.sealing) + [recovery], of: history),
             previous: previous + [try secret.sealing(newest, cloud: history.cloud, zone: history.zone.description)])
     }
 
@@ -75,7 +75,7 @@ package struct KeyRing: Hashable, Sendable {
         return secrets.reversed()
     }
 
-    private static func wraps(_ secret: EpochSecret, _ keys: [String], _ history: HistoryID) throws(BoxError) -> [String: EpochWrap] {
+    private static func wraps(_ secret: EpochSecret, for keys: [String], of history: HistoryID) throws(BoxError) -> [String: EpochWrap] {
         var wraps: [String: EpochWrap] = [:]
         for key in keys {
             guard let bytes = Hexadecimal.bytes(key.utf8) else { throw .cipher }

@@ -22,16 +22,16 @@ public struct DeviceKeys: Sendable {
 
     /// New keys from the system's generator, with an X25519 key.
     public init() {
-        self.init(Curve25519.Signing.PrivateKey(), Array(Curve25519.KeyAgreement.PrivateKey().rawRepresentation), .x25519)
+        self.init(Curve25519.Signing.PrivateKey(), Array(Curve25519.KeyAgreement.PrivateKey().rawRepresentation), of: .x25519)
     }
 
     /// Makes the keys from two seeds; nil if one of them does not have 32 bytes, or this system does not have the algorithm.
     public init?(signingSeed: [UInt8], sealingSeed: [UInt8], sealing kind: SealingKeyKind = .x25519) {
         guard let signing = try? Curve25519.Signing.PrivateKey(rawRepresentation: signingSeed), sealingSeed.count == 32, kind.isSupported else { return nil }
-        self.init(signing, sealingSeed, kind)
+        self.init(signing, sealingSeed, of: kind)
     }
 
-    private init(_ signing: Curve25519.Signing.PrivateKey, _ sealingSeed: [UInt8], _ kind: SealingKeyKind) {
+    private init(_ signing: Curve25519.Signing.PrivateKey, _ sealingSeed: [UInt8], of kind: SealingKeyKind) {
         sealingKind = kind
         pair = Pair(signing: signing, sealing: SymmetricKey(data: sealingSeed))
     }

@@ -39,7 +39,7 @@ package struct KeyFile: Sendable {
     private static let label = "snapsync-key-file 2\n"
 
     /// Makes the file of unlocked keys.
-    package init(_ keys: DeviceKeys, of owner: KeyOwner) { self.init(owner, .open(keys), keys.sealingKind) }
+    package init(_ keys: DeviceKeys, of owner: KeyOwner) { self.init(owner, .open(keys), sealing: keys.sealingKind) }
 
     /// Makes the file of keys that are locked with a passphrase.
     ///
@@ -47,11 +47,11 @@ package struct KeyFile: Sendable {
     package init(locking keys: DeviceKeys, of owner: KeyOwner, with passphrase: [UInt8]) throws(BoxError) {
         var seeds = keys.signingSeed + keys.sealingSeed
         defer { System.erase(&seeds) }
-        let place = Self.place(owner.cloud, owner.zone.description, owner.device, keys.sealingKind)
-        self.init(owner, .locked(try PassphraseLock(locking: seeds, with: passphrase, at: place)), keys.sealingKind)
+        let place = Self.place(cloud: owner.cloud, zone: owner.zone.description, device: owner.device, sealing: keys.sealingKind)
+        self.init(owner, .locked(try PassphraseLock(locking: seeds, with: passphrase, at: place)), sealing: keys.sealingKind)
     }
 
-    private init(_ owner: KeyOwner, _ keys: Keys, _ sealing: SealingKeyKind) {
+    private init(_ owner: KeyOwner, _ keys: Keys, sealing: SealingKeyKind) {
         (cloud, zone, device, self.keys, self.sealing) = (owner.cloud, owner.zone.description, owner.device, keys, sealing)
     }
 
@@ -62,7 +62,7 @@ package struct KeyFile: Sendable {
     ///
     /// - Throws: ``BoxError``: `.damaged` for a wrong passphrase, `.cipher` if the memory that scrypt needs cannot be allocated.
     package func unlocked(_ lock: PassphraseLock, with passphrase: [UInt8]) throws(BoxError) -> DeviceKeys {
-        var seeds = Array(try lock.open(with: passphrase, at: Self.place(cloud, zone, device, sealing)))
+        var seeds = Array(try lock.open(with: passphrase, at: Self.place(cloud: cloud, zone: zone, device: device, sealing: sealing)))
         defer { System.erase(&seeds) }
         guard seeds.count == 64, let keys = DeviceKeys(signingSeed: Array(seeds[..<32]), sealingSeed: Array(seeds[32...]), sealing: sealing) else {
             throw .damaged
@@ -70,7 +70,7 @@ package struct KeyFile: Sendable {
         return keys
     }
 
-    private static func place(_ cloud: String, _ zone: String, _ device: String, _ sealing: SealingKeyKind) -> [UInt8] {
+    private static func place(cloud: String, zone: String, device: String, sealing: SealingKeyKind) -> [UInt8] {
         Array("\(label)\(cloud)\n\(zone)\n\(device)\n\(sealing == .x25519 ? "" : "\(sealing.rawValue)\n")".utf8)
     }
 }

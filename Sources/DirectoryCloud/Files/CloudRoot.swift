@@ -41,11 +41,11 @@ enum CloudRoot {
     ///
     /// - Parameter besideOthers: whether the directory may contain other files.
     static func create(
-        _ path: String, _ identity: CloudIdentity, _ calls: any FileSystemCalls, _ files: FileMaker, besideOthers: Bool = false
+        _ path: String, as identity: CloudIdentity, calls: any FileSystemCalls, files: FileMaker, besideOthers: Bool = false
     ) throws -> CloudIdentity {
         let isMade = try makeLastPart(of: path, calls)
         do {
-            return try create(in: path, isMade: isMade, identity, calls, files, besideOthers: besideOthers)
+            return try create(in: path, isMade: isMade, as: identity, calls: calls, files: files, besideOthers: besideOthers)
         } catch {
             // A refused caller must not leave a new directory behind. If another process has put something into it by now, `rmdir` fails and
             // it stays.
@@ -55,7 +55,7 @@ enum CloudRoot {
     }
 
     private static func create(
-        in path: String, isMade: Bool, _ identity: CloudIdentity, _ calls: any FileSystemCalls, _ files: FileMaker, besideOthers: Bool
+        in path: String, isMade: Bool, as identity: CloudIdentity, calls: any FileSystemCalls, files: FileMaker, besideOthers: Bool
     ) throws -> CloudIdentity {
         let root = try open(path, calls)
         if let found = try marker(path, calls) {

@@ -34,10 +34,10 @@ public final class DirectoryCloud: CloudDatabase, @unchecked Sendable {
         guard let identity = found else { throw CloudRoot.missingMarker(path, expected: uuid != nil) }
         if let uuid, uuid != identity.uuid { throw CloudRoot.otherCloud(path, found: identity.uuid, expected: uuid) }
         if let container { try ContainerIdentifier.verify(container, isThatOf: identity) }
-        self.init(path: path, identity, calls, FileMaker(nonces: nonces))
+        self.init(path: path, identity: identity, calls: calls, files: FileMaker(nonces: nonces))
     }
 
-    private init(path: String, _ identity: CloudIdentity, _ calls: any FileSystemCalls, _ files: FileMaker) {
+    private init(path: String, identity: CloudIdentity, calls: any FileSystemCalls, files: FileMaker) {
         self.files = DirectoryStore(path: path, uuid: identity.uuid, calls: calls, files: files)
         super.init(self.files, found: identity, nonces: files.nonces)
     }
@@ -66,9 +66,9 @@ public final class DirectoryCloud: CloudDatabase, @unchecked Sendable {
         let files = FileMaker(nonces: nonces)
         let made = CloudIdentity(formatVersion: CloudMarker.formatVersion, uuid: uuid ?? nonces.uuid(), container: container)
         let identity = try StaleHandle.reopening { () throws in
-            try CloudRoot.create(path, made, calls, files, besideOthers: besideOthers)
+            try CloudRoot.create(path, as: made, calls: calls, files: files, besideOthers: besideOthers)
         }
-        return DirectoryCloud(path: path, identity, calls, files)
+        return DirectoryCloud(path: path, identity: identity, calls: calls, files: files)
     }
 
     /// Runs blocking work on a zone's folder.

@@ -134,7 +134,7 @@ final class DurableFile {
             return .placed
         } catch {
             let reported = error
-            guard let found = try findOutcome(name, sealed, reported) else { throw reported.error(at: folder.place(name)) }
+            guard let found = try findOutcome(name, of: sealed, after: reported) else { throw reported.error(at: folder.place(name)) }
             if found == .placed, method == .renameNamed { hasTemporaryName = false }
             return found
         }
@@ -151,7 +151,7 @@ final class DurableFile {
     }
 
     /// Examines the file under `name` after the system reported a failure; nil if there is none.
-    private func findOutcome(_ name: String, _ sealed: Sealed, _ reported: SystemFault) throws(CloudError) -> Placement? {
+    private func findOutcome(_ name: String, of sealed: Sealed, after reported: SystemFault) throws(CloudError) -> Placement? {
         let found: (descriptor: OpenDescriptor, status: FileStatus)?
         do throws(CloudError) {
             found = try folder.file(name)

@@ -55,7 +55,7 @@ struct HistoryExamination {
             }
             // Older checkpoints may have been pruned.
             guard isThere || reference == commits.newestCheckpoint || pinned.contains(reference) else { continue }
-            let found = mend(reference, copies, sound, commits)
+            let found = mend(reference, from: copies, sound: sound, commits: commits)
             if let found { sound[reference] = found.bytes }
             damaged.append(
                 DamagedDocument(
@@ -67,7 +67,7 @@ struct HistoryExamination {
     }
 
     private func mend(
-        _ reference: CheckpointReference, _ copies: [Copy], _ sound: [CheckpointReference: [UInt8]], _ commits: Commits
+        _ reference: CheckpointReference, from copies: [Copy], sound: [CheckpointReference: [UInt8]], commits: Commits
     ) -> (bytes: [UInt8], source: String)? {
         if let copy = copies.first(where: { ContentHash.of($0.bytes) == reference.sha256 }) { return (copy.bytes, "the copy \(copy.name)") }
         let below = sound.filter { $0.key.number < reference.number }.sorted { $0.key.number > $1.key.number }.map { Optional($0) } + [nil]
@@ -126,7 +126,7 @@ private struct Commits {
         var damaged: [DamagedDocument] = []
         for number in gaps.union(faults.keys).sorted(by: >) where known[number] == nil {
             let expected = known[number + 1]?.verified.commit.parent ?? (token?.number == number ? token?.hash : nil)
-            let found = mend(number, expected, copies)
+            let found = mend(number, expected: expected, from: copies)
             if let found { known[number] = try (found.bytes, VerifiedCommit(found.bytes, number: number, of: zone.history)) }
             damaged.append(
                 DamagedDocument(
@@ -137,7 +137,7 @@ private struct Commits {
         return damaged
     }
 
-    private func mend(_ number: Int, _ expected: String?, _ copies: [HistoryExamination.Copy]) -> (bytes: [UInt8], source: String)? {
+    private func mend(_ number: Int, expected: String?, from copies: [HistoryExamination.Copy]) -> (bytes: [UInt8], source: String)? {
         // Without a known hash, the copy may be a commit that lost this number to another one.
         guard let expected else { return nil }
         let copy = copies.first { copy in

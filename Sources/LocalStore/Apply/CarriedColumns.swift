@@ -6,7 +6,7 @@ import StrictText
 ///
 /// An import writes the version's rows, in which these columns are NULL. The rows' own values are copied before and restored after:
 ///
-///     let carried = try CarriedColumns(transaction, schema, missing)     // before a row changes
+///     let carried = try CarriedColumns(transaction, of: schema, missing) // before a row changes
 ///     …                                                                  // the import writes the version's rows
 ///     try carried?.restore()
 ///     …                                                                  // the device's edits are put on the version's rows
@@ -28,7 +28,7 @@ package final class CarriedColumns {
     /// Copies the values; nil if no row has one.
     ///
     /// - Parameter missing: the positions of the columns in the schema.
-    package init?(_ transaction: LocalTransaction, _ schema: DatasetSchema, _ missing: [Int]) throws {
+    package init?(_ transaction: LocalTransaction, of schema: DatasetSchema, _ missing: [Int]) throws {
         columns = missing.map { schema.columns[$0].column.sqlIdentifier }
         self.transaction = transaction
         self.schema = schema

@@ -72,12 +72,12 @@ package final class EntityApplier: EntitySink {
         let handle = self.handle
         var code = SQLITE_OK
         for column in changingColumns {
-            if let form = column.affinity.changed(values[column.index]) { throw changed(column.index, column.declared, "as \(form) and not as it is") }
+            if let form = column.affinity.changed(values[column.index]) { throw changed(column.index, column.declared, how: "as \(form) and not as it is") }
         }
         if let rowidIndex {
             switch values[rowidIndex] {
             case .integer, .null: break
-            default: throw changed(rowidIndex, "INTEGER PRIMARY KEY", "not at all, for it holds only integers")
+            default: throw changed(rowidIndex, "INTEGER PRIMARY KEY", how: "not at all, for it holds only integers")
             }
         }
         for index in 0..<values.count {
@@ -96,7 +96,7 @@ package final class EntityApplier: EntitySink {
         }
     }
 
-    private func changed(_ index: Int, _ declared: String, _ how: String) -> SyncError {
+    private func changed(_ index: Int, _ declared: String, how: String) -> SyncError {
         SyncError(
             database: .schemaMismatch, at: "\(place), entity \(count)",
             "the column \(schema.columns[index].column) is declared \(declared), which stores a value of this entity \(how)",

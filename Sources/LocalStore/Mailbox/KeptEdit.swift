@@ -48,7 +48,7 @@ package struct KeptEdit: Hashable, Sendable {
     /// The reason in words.
     package var sentence: String { reason.sentence(columns ?? []) }
 
-    init(_ change: TrackedChange?, _ schema: DatasetSchema, columns: Set<Int>? = nil, _ reason: Reason) {
+    init(_ change: TrackedChange?, of schema: DatasetSchema, columns: Set<Int>? = nil, _ reason: Reason) {
         dataset = schema.name
         key = change.flatMap { schema.keyShape.holds($0.key) ? $0.key : nil }
         operation = change?.isDeletion == true ? "delete" : change?.isOfVersion == false ? "insert" : "update"
@@ -61,16 +61,16 @@ extension TrackedChange {
     /// What of the change readers may not hand over.
     func kept(in schema: DatasetSchema) -> KeptEdit? {
         let permissions = schema.permissions
-        if schema.messages.isEmpty { return KeptEdit(self, schema, .table) }
-        guard schema.keyShape.holds(key) else { return KeptEdit(self, schema, .key) }
-        if isDeletion { return permissions.deletes ? nil : KeptEdit(self, schema, .deletion) }
+        if schema.messages.isEmpty { return KeptEdit(self, of: schema, .table) }
+        guard schema.keyShape.holds(key) else { return KeptEdit(self, of: schema, .key) }
+        if isDeletion { return permissions.deletes ? nil : KeptEdit(self, of: schema, .deletion) }
         if !isOfVersion {
-            guard permissions.inserts else { return KeptEdit(self, schema, .insertion) }
-            return instant == .distantPast && isInVersion == false ? KeptEdit(self, schema, .undated) : nil
+            guard permissions.inserts else { return KeptEdit(self, of: schema, .insertion) }
+            return instant == .distantPast && isInVersion == false ? KeptEdit(self, of: schema, .undated) : nil
         }
         let changed = if case .some(let some) = columns { Set(some.keys) } else { Set(schema.columns.indices).subtracting(schema.keyIndices) }
         let rest = changed.subtracting(schema.permitted(changed)).subtracting(schema.keyIndices)
-        return rest.isEmpty ? nil : KeptEdit(self, schema, columns: rest, .columns)
+        return rest.isEmpty ? nil : KeptEdit(self, of: schema, columns: rest, .columns)
     }
 }
 

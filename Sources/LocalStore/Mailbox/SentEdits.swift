@@ -111,14 +111,14 @@ package struct SentEdits: TransactionPart {
         let datasets = try datasets.map { absent.contains($0.name.exact) ? try $0.with { $0.messages = MessagePolicy.none } : $0 }
         if let file = try file(), file.device.exact != device.exact { try withdraw() }
         try transaction.changeLog.forgetPassing(of: datasets)
-        guard datasets.contains(where: { !$0.messages.isEmpty }), let own = try OwnEdits(transaction, datasets, codec, isReading: true) else { return nil }
+        guard datasets.contains(where: { !$0.messages.isEmpty }), let own = try OwnEdits(transaction, of: datasets, codec, isReading: true) else { return nil }
         defer { try? own.end() }
         try LocalTable.sent.create(in: db)
         for schema in datasets where !schema.messages.isEmpty { own.touch(nil, of: schema) }
         var first: Int64?, tooLarge: [TooLarge] = []
         try own.forEach { place, edit in
             let schema = datasets[place.dataset]
-            guard let part = try fresh(edit, place, own, schema, codec), let id = try trackingID(schema) else { return }
+            guard let part = try fresh(edit, at: place, in: own, of: schema, codec), let id = try trackingID(schema) else { return }
             let handed = try HandedOverEdit(part, number: nextNumber(now, of: device), key: place.key, of: schema, codec)
             guard try text(handed).utf8.count <= limit else { return tooLarge.append(TooLarge(dataset: schema.name, key: place.key)) }
             let sequence = try KeyedStatement(db, "SELECT seq FROM snapsync_changes WHERE dataset = ? AND key = ?").bind(.integer(id), .key(place.key))
@@ -132,7 +132,7 @@ package struct SentEdits: TransactionPart {
     }
 
     /// What of an edit is new and may be handed over; nil if nothing is.
-    private func fresh(_ edit: Edit, _ place: RowPlace, _ own: OwnEdits, _ schema: DatasetSchema, _ codec: EntityCodec) throws -> Edit? {
+    private func fresh(_ edit: Edit, at place: RowPlace, in own: OwnEdits, of schema: DatasetSchema, _ codec: EntityCodec) throws -> Edit? {
         guard !own.defaulted.contains(place), !own.older.contains(place), schema.keyShape.holds(place.key) else { return nil }
         if try transaction.changeLog.change(of: place.key, in: schema)?.isCarried == true { return nil }
         let earlier = try edits(of: place.key, in: schema).map { try $0.edit(of: schema, codec) }
@@ -167,16 +167,16 @@ package struct SentEdits: TransactionPart {
         var kept: [KeptEdit] = []
         while try changes.step() {
             guard let change = TrackedChange(changes, schema) else {
-                kept.append(KeptEdit(nil, schema, .key))
+                kept.append(KeptEdit(nil, of: schema, .key))
                 continue
             }
             guard !change.isCarried else { continue }
             if isAbsent {
-                kept.append(KeptEdit(change, schema, .dataset))
+                kept.append(KeptEdit(change, of: schema, .dataset))
                 continue
             }
             if let one = change.kept(in: schema) { kept.append(one) }
-            if tooLarge.contains(change.key) { kept.append(KeptEdit(change, schema, .size)) }
+            if tooLarge.contains(change.key) { kept.append(KeptEdit(change, of: schema, .size)) }
         }
         return kept
     }

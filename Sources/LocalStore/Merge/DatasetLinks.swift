@@ -17,7 +17,7 @@ package struct DatasetLinks {
         private let key: ForeignKey
         private let schemas: (child: DatasetSchema, parent: DatasetSchema)
 
-        init?(_ transaction: LocalTransaction, _ key: ForeignKey, _ datasets: [DatasetSchema]) throws {
+        init?(_ transaction: LocalTransaction, _ key: ForeignKey, among datasets: [DatasetSchema]) throws {
             guard let child = datasets.firstIndex(where: { $0.table.folded == key.child.folded }),
                 let parent = datasets.firstIndex(where: { $0.table.folded == key.parent.folded })
             else { return nil }
@@ -113,7 +113,7 @@ package struct DatasetLinks {
     private let orphans: [Int?]
 
     package init(_ transaction: LocalTransaction, _ datasets: [DatasetSchema]) throws {
-        let links = try transaction.references.foreignKeys().compactMap { try Link(transaction, $0, datasets) }
+        let links = try transaction.references.foreignKeys().compactMap { try Link(transaction, $0, among: datasets) }
         children = datasets.indices.map { index in links.filter { $0.child == index } }
         parents = datasets.indices.map { index in links.filter { $0.parent == index } }
         orphans = try datasets.map { try transaction.rows.orphanColumn(of: $0) }

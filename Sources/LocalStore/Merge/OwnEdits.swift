@@ -4,7 +4,7 @@ package import StrictText
 
 /// The edits of this device that no version has: taken off the tables before an import writes a version, and put on it by ``Rebase``.
 ///
-///     let own = try OwnEdits(transaction, datasets)        // before a row changes; nil: there are none
+///     let own = try OwnEdits(transaction, of: datasets)    // before a row changes; nil: there are none
 ///     …                                                    // the tables become the version's
 ///     let outcome = try Rebase(transaction, datasets: datasets, state: state, edits: own, …).run()
 ///     try own.settle(outcome)
@@ -71,7 +71,7 @@ package final class OwnEdits: EditSource {
     ///   - isNeeded: whether to return no nil, even if there are no edits.
     ///   - decided: the edits that the version which is imported has decided, in the order of their numbers.
     package init?(
-        _ transaction: LocalTransaction, _ datasets: [DatasetSchema], _ codec: EntityCodec, first: Set<Int> = [], isReading: Bool = false,
+        _ transaction: LocalTransaction, of datasets: [DatasetSchema], _ codec: EntityCodec, first: Set<Int> = [], isReading: Bool = false,
         isNeeded: Bool = false, decided: [HandedOverEdit] = []
     ) throws {
         self.first = first
@@ -224,7 +224,7 @@ package final class OwnEdits: EditSource {
                     guard try rows.give(change.key, to: sink) else { continue }
                     values = sink.values
                 }
-                try body(RowPlace(part.index, change.key), edit(change, values, part))
+                try body(RowPlace(part.index, change.key), edit(change, values, of: part))
             }
         }
         for (place, one) in waiting {
@@ -244,7 +244,7 @@ package final class OwnEdits: EditSource {
 
     private func isTouched(_ key: EntityKey, _ dataset: Int) -> Bool { touched[dataset]?.contains(key) ?? true }
 
-    private func edit(_ change: TrackedChange, _ values: [OwnedValue]?, _ part: Part) throws -> Edit {
+    private func edit(_ change: TrackedChange, _ values: [OwnedValue]?, of part: Part) throws -> Edit {
         let seen = try base(of: change.key, id: part.id)
         let columns = part.schema.columns
         let place = RowPlace(part.index, change.key), decided = decided[place]

@@ -296,7 +296,7 @@ package final class Rebase {
                 var group: [RowPlace] = []
                 let fits = try transaction.attempting {
                     group = []
-                    return try show(place, held, &group)
+                    return try show(place, from: held, in: &group)
                 }
                 if fits {
                     released += group
@@ -307,7 +307,7 @@ package final class Rebase {
         return released
     }
 
-    private func show(_ place: RowPlace, _ held: [RowPlace: VersionRow], _ group: inout [RowPlace]) throws -> Bool {
+    private func show(_ place: RowPlace, from held: [RowPlace: VersionRow], in group: inout [RowPlace]) throws -> Bool {
         guard let row = held[place] else { return false }
         let rows = try stash(place.dataset)
         try rows.take(place.key, row.values)
@@ -315,9 +315,9 @@ package final class Rebase {
         try state.release(place)
         group.append(place)
         for link in links.children[place.dataset] where try link.isDangling(place.key) {
-            guard let parent = try link.parent(of: place.key).map({ RowPlace(link.parent, $0) }), !group.contains(parent), try show(parent, held, &group) else {
-                return false
-            }
+            guard let parent = try link.parent(of: place.key).map({ RowPlace(link.parent, $0) }), !group.contains(parent),
+                try show(parent, from: held, in: &group)
+            else { return false }
         }
         return true
     }

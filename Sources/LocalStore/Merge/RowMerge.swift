@@ -221,7 +221,7 @@ package struct RowMerge: Hashable, Sendable {
         }
         self.init(there, nil)
         switch (edit.change, there) {
-        case (.deleted(let at), .row(let row)): delete(at, row, edit)
+        case (.deleted(let at), .row(let row)): delete(at: at, row, by: edit)
         case (.deleted(let at), _): if there.map({ at > $0.at }) ?? true { (entry, standing) = (.deleted(at), edit) }
         case (.columns(let columns, let values), nil):
             entry = .row(VersionRow(values: values, instants: values.indices.map { columns[$0] ?? .distantPast }, born: edit.born))
@@ -234,7 +234,7 @@ package struct RowMerge: Hashable, Sendable {
             entry = .row(VersionRow(values: values, instants: values.indices.map { max(columns[$0] ?? .distantPast, gone) }, born: edit.born))
             standing = edit
             if !edit.hasSeen(deletion: gone) { replaced = [.deletion] }
-        case (.columns(let columns, let values), .row(let row)?): write(columns, values, row, edit)
+        case (.columns(let columns, let values), .row(let row)?): write(columns, values, to: row, by: edit)
         }
     }
 
@@ -245,7 +245,7 @@ package struct RowMerge: Hashable, Sendable {
         return values.indices.contains { columns[$0] == nil && row.values[$0] != values[$0] }
     }
 
-    private mutating func delete(_ at: Instant, _ row: VersionRow, _ edit: Edit) {
+    private mutating func delete(at: Instant, _ row: VersionRow, by edit: Edit) {
         // Otherwise the row that was deleted is gone already.
         guard edit.born == row.born else { return }
         if at > row.at {
@@ -256,7 +256,7 @@ package struct RowMerge: Hashable, Sendable {
         }
     }
 
-    private mutating func write(_ columns: [Int: Instant], _ values: [OwnedValue], _ row: VersionRow, _ edit: Edit) {
+    private mutating func write(_ columns: [Int: Instant], _ values: [OwnedValue], to row: VersionRow, by edit: Edit) {
         func losing(_ columns: some Sequence<Int>) -> Set<LostValue> {
             Set(columns.filter { row.values[$0] != values[$0] }.map { LostValue($0, values[$0]) })
         }

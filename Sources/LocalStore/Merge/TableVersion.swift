@@ -13,7 +13,7 @@ package struct TableVersion: VersionState {
     ///   - own: the edits of this device that were taken off the tables; nil if none were.
     ///   - hasChanges: whether the tables have this device's unpublished changes, which are then a part of the version. The log must have been
     ///     consolidated.
-    package init(_ transaction: LocalTransaction, _ datasets: [DatasetSchema], _ codec: EntityCodec, own: OwnEdits?, hasChanges: Bool = false) {
+    package init(_ transaction: LocalTransaction, of datasets: [DatasetSchema], _ codec: EntityCodec, own: OwnEdits?, hasChanges: Bool = false) {
         self.hasChanges = hasChanges
         self.transaction = transaction
         self.datasets = datasets

@@ -44,7 +44,7 @@ package final class LocalDatabase: Sendable {
         // SQLite's reason.
         let isMade = creating && System.makePrivateFile(path)
         do {
-            main = try Self.open(path, wait, setup)
+            main = try Self.open(path, waiting: wait, setup)
             lent = nil
         } catch {
             if isMade { System.unlink(path) }
@@ -72,7 +72,7 @@ package final class LocalDatabase: Sendable {
         try SyncError.translating(at: path, .open) { try connection.writeWithoutTransaction { try Self.look(into: $0, at: path) } }
     }
 
-    private static func open(_ path: String, _ wait: LockWait, _ setup: ConnectionSetup?) throws -> DatabaseQueue {
+    private static func open(_ path: String, waiting wait: LockWait, _ setup: ConnectionSetup?) throws -> DatabaseQueue {
         try SyncError.translating(at: path, .open) {
             let queue = try DatabaseQueue(path: path, configuration: configuration(label: "writer", wait, setup))
             try queue.inDatabase { try look(into: $0, at: path) }

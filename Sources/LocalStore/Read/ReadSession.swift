@@ -32,18 +32,18 @@ package final class ReadSession: Sendable {
         let queues = try Self.open(readerCount, database)
         self.queues = queues
         let isAlone = readerCount == 1
-        self.rewritten = try Self.settle(database, schemas, rewritten) { left in
+        self.rewritten = try Self.settle(database, consolidating: schemas, except: rewritten) { left in
             // No other connection can commit while the lock is held, so all readers begin on the same state.
             guard isAlone else {
                 return try database.holdingWriteLock { transaction in
-                    guard try Self.isSettled(transaction, schemas, &left) else { return false }
+                    guard try Self.isSettled(transaction, schemas, except: &left) else { return false }
                     try Self.begin(queues)
                     return true
                 }
             }
             return try SyncError.translating(at: database.path, .read) {
                 try Self.begin(queues)
-                let isSettled = try queues[0].inDatabase { try Self.isSettled(LocalTransaction($0, path: database.path), schemas, &left) }
+                let isSettled = try queues[0].inDatabase { try Self.isSettled(LocalTransaction($0, path: database.path), schemas, except: &left) }
                 if !isSettled { Self.end(queues) }
                 return isSettled
             }
@@ -54,7 +54,7 @@ package final class ReadSession: Sendable {
     ///
     /// Consolidation is a commit of its own. If a program writes between it and the next look, there is more to consolidate.
     private static func settle(
-        _ database: LocalDatabase, _ schemas: [DatasetSchema], _ rewritten: [String: RewrittenTable],
+        _ database: LocalDatabase, consolidating schemas: [DatasetSchema], except rewritten: [String: RewrittenTable],
         _ begin: (inout [String: RewrittenTable]) throws -> Bool
     ) throws -> [String: RewrittenTable] {
         var left = rewritten
@@ -72,7 +72,7 @@ package final class ReadSession: Sendable {
     }
 
     /// Whether every entry of the log is consolidated, and no passing row is left, but for those of rewritten tables. Removes from these what has new entries.
-    private static func isSettled(_ transaction: LocalTransaction, _ schemas: [DatasetSchema], _ left: inout [String: RewrittenTable]) throws -> Bool {
+    private static func isSettled(_ transaction: LocalTransaction, _ schemas: [DatasetSchema], except left: inout [String: RewrittenTable]) throws -> Bool {
         left = try left.filter { name, table in try schemas.contains { try $0.name == name && transaction.changeLog.isCurrent(table, of: $0) } }
         let others = schemas.filter { left[$0.name] == nil }
         return try !transaction.changeLog.hasEntries(others) && !transaction.changeLog.hasPassing(of: others)

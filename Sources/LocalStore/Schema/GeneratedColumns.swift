@@ -70,7 +70,7 @@ extension TableColumns {
 
     /// What stands in the parentheses of `AS (…)`, by the folded names of the generated columns.
     fileprivate func definitions(_ db: Database) throws -> [ExactText: String] {
-        guard let text = try CreateText(db, "table", name) else { return [:] }
+        guard let text = try CreateText(db, of: "table", name) else { return [:] }
         let pairs = text.parts.compactMap { part in
             (part.first?.name ?? part.first?.text).flatMap { name in text.groups(after: "as", in: part).first.map { (name.folded, $0) } }
         }
@@ -79,7 +79,7 @@ extension TableColumns {
 
     /// The CHECK constraints as they were written, without the parentheses around them. No pragma tells them.
     func checks(_ db: Database) throws -> [String] {
-        guard let text = try CreateText(db, "table", name) else { return [] }
+        guard let text = try CreateText(db, of: "table", name) else { return [] }
         return text.parts.flatMap { text.groups(after: "check", in: $0) }
     }
 }

@@ -95,7 +95,7 @@ struct CreateText {
     private let source: [Unicode.Scalar]
 
     /// - Returns: nil if there is no such statement, or none with parentheses.
-    init?(_ db: Database, _ type: String, _ name: String) throws {
+    init?(_ db: Database, of type: String, _ name: String) throws {
         let sql = try String.fetchOne(db, sql: "SELECT sql FROM main.sqlite_schema WHERE type = ? AND name = ?", arguments: [type, name])
         source = Array((sql ?? "").unicodeScalars)
         let tokens = SQLToken.all(of: source)

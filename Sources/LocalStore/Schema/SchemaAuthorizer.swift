@@ -41,7 +41,7 @@ final class SchemaAuthorizer {
                 guard let context else { return SQLITE_DENY }
                 func text(_ pointer: UnsafePointer<CChar>?) -> String? { pointer.map { String(cString: $0) } }
                 return Unmanaged<SchemaAuthorizer>.fromOpaque(context).takeUnretainedValue().decide(
-                    action, text(first), text(second), database: text(database), trigger: text(trigger))
+                    action, on: text(first), text(second), database: text(database), trigger: text(trigger))
             }, Unmanaged.passUnretained(self).toOpaque())
     }
 
@@ -61,20 +61,20 @@ final class SchemaAuthorizer {
         return name.starts(with: "sqlite_".utf8) || name.starts(with: "snapsync_".utf8)
     }
 
-    private func decide(_ action: Int32, _ first: String?, _ second: String?, database: String?, trigger: String?) -> Int32 {
+    private func decide(_ action: Int32, on first: String?, _ second: String?, database: String?, trigger: String?) -> Int32 {
         let isAllowed: Bool
         switch mode {
         case .free: return SQLITE_OK
         case .creating(let statement):
-            isAllowed = (database == nil || database == "main") && mayCreate(statement, action, first, second)
+            isAllowed = (database == nil || database == "main") && mayCreate(statement, by: action, on: first, second)
         case .compiling:
-            isAllowed = (database == nil || database == "main") && mayCompile(action, first, second, trigger: trigger)
+            isAllowed = (database == nil || database == "main") && mayCompile(action, on: first, second, trigger: trigger)
         }
         if !isAllowed, refusal == nil { refusal = Self.words(action, [first, second].compactMap { $0 }.first) }
         return isAllowed ? SQLITE_OK : SQLITE_DENY
     }
 
-    private func mayCreate(_ statement: SchemaText.Statement, _ action: Int32, _ first: String?, _ second: String?) -> Bool {
+    private func mayCreate(_ statement: SchemaText.Statement, by action: Int32, on first: String?, _ second: String?) -> Bool {
         let type = statement.type
         func isOwn(_ kind: SchemaText.Kind) -> Bool { type == kind && first.map { $0.utf8.elementsEqual(statement.name.utf8) } == true }
         let isCatalog = first == "sqlite_master" || first == "sqlite_schema"
@@ -93,7 +93,7 @@ final class SchemaAuthorizer {
         }
     }
 
-    private func mayCompile(_ action: Int32, _ first: String?, _ second: String?, trigger: String?) -> Bool {
+    private func mayCompile(_ action: Int32, on first: String?, _ second: String?, trigger: String?) -> Bool {
         switch action {
         case SQLITE_SELECT, SQLITE_RECURSIVE: return true
         case SQLITE_READ: return first.map { !Self.isReserved($0) && !isTableOfSQLite($0) } ?? true

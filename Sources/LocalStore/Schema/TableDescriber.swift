@@ -17,7 +17,7 @@ package struct TableDescriber: TransactionPart {
     package func describe(_ request: DescriptionRequest) throws -> DatabaseDescription {
         let catalog = try TableCatalog(db)
         var description = DatabaseDescription()
-        let chosen = try choose(request, catalog, &description)
+        let chosen = try choose(request, from: catalog, noting: &description)
         var datasets: [DatasetSchema] = []
         for table in chosen {
             guard let columns = try TableColumns(db, table) else { continue }
@@ -70,7 +70,7 @@ package struct TableDescriber: TransactionPart {
 
 extension TableDescriber {
     /// The tables to describe. Records those that are left out.
-    private func choose(_ request: DescriptionRequest, _ catalog: TableCatalog, _ description: inout DatabaseDescription) throws -> [String] {
+    private func choose(_ request: DescriptionRequest, from catalog: TableCatalog, noting description: inout DatabaseDescription) throws -> [String] {
         func find(_ name: String, _ option: String) throws -> String {
             if let table = catalog.tables.first(where: { $0.folded == name.folded }) { return table }
             let lowercased = name.folded

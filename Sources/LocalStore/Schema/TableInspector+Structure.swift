@@ -226,7 +226,7 @@ struct DeferredKeys {
     private var found: Set<[ExactText]> = []
 
     init(_ db: Database, of table: String) throws {
-        for definition in try CreateText(db, "table", table)?.parts ?? [] {
+        for definition in try CreateText(db, of: "table", table)?.parts ?? [] {
             // The tokens without those in brackets, but the columns of FOREIGN KEY.
             var part: [SQLToken] = [], columns: [String] = [], parent: String?, depth = 0
             for token in definition {

@@ -119,7 +119,7 @@ package struct TableInspector: TransactionPart {
         guard let other = collations.first else {
             let columns = names.count == 1 ? "column \(key) is not unique by itself" : "columns \(key) are not unique together"
             throw refuse(
-                "the key \(columns)", "give \(Format.word(names.count, "it", "them")) a PRIMARY KEY or a UNIQUE index\(try otherKey(schema))")
+                "the key \(columns)", "give \(Format.word(names.count, "it", or: "them")) a PRIMARY KEY or a UNIQUE index\(try otherKey(schema))")
         }
         throw refuse(
             "the unique index of the key \(key) compares by \(other.joined(separator: ", ")), and the columns by other collations",

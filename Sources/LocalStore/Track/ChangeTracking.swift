@@ -230,7 +230,7 @@ package struct ChangeTracking: TransactionPart {
         return try settingChecks(off: transaction.ignoresChecks) {
             let triggers = try ApplicationTriggers(db)
             guard triggers.isEmpty else {
-                return try TriggerReplay(transaction, schemas, triggers).run(noting: false, refusing: isRefusable, then: { try end(schemas, finish) }, body)
+                return try TriggerReplay(transaction, of: schemas, triggers).run(noting: false, refusing: isRefusable, then: { try end(schemas, finish) }, body)
             }
             // All triggers are the tracking's. Turning them off costs no page of the log, which the import would have to write at its beginning
             // and again at its end.
@@ -259,7 +259,7 @@ package struct ChangeTracking: TransactionPart {
         func body() throws -> T { try keepingOwnColumns(of: schemas, work) }
         let triggers = try ApplicationTriggers(db)
         guard triggers.isEmpty else {
-            return try TriggerReplay(transaction, schemas, triggers).run(noting: true, then: { try end(schemas, finish) }, body)
+            return try TriggerReplay(transaction, of: schemas, triggers).run(noting: true, then: { try end(schemas, finish) }, body)
         }
         let result = try body()
         try end(schemas, finish)

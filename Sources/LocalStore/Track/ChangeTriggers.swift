@@ -36,45 +36,45 @@ struct ChangeTriggers {
 
         let insertion = "INSERT INTO snapsync_log(dataset, key, clock, stamp, seen, changed)"
         func note(_ values: String) -> String { "\(insertion) VALUES (\(id), \(values));" }
-        func trigger(_ name: String, _ event: String, _ body: String, when condition: String? = nil) -> (String, String) {
+        func trigger(_ name: String, _ event: String, body: String, when condition: String? = nil) -> (String, String) {
             let name = "snapsync_\(schema.name)_\(name)", when = condition.map { " WHEN \($0)" } ?? ""
             return (name, "CREATE TRIGGER \(name) \(event) ON \(table)\(when) BEGIN \(body) END")
         }
         // Encloses a value in one scope for each row that it refers to, the innermost first.
-        func scoped(_ value: String, _ columns: [Int], _ rows: String...) -> String {
+        func scoped(_ value: String, of columns: [Int], _ rows: String...) -> String {
             guard !columns.isEmpty else { return value }
             let blank = "(SELECT \(columns.map { "NULL AS \(blankNames[$0])" }.joined(separator: ", ")))"
             return rows.reduce("(SELECT \(value))") { "(SELECT \($0) FROM \(blank) AS \($1))" }
         }
         let stamp = schema.timestampIndex.map { [$0] } ?? [], stampName = stamp.first.map { names[$0] }
-        let new = scoped(stampName.map { "NEW.\($0)" } ?? "NULL", stamp, "new"), old = scoped(stampName.map { "OLD.\($0)" } ?? "NULL", stamp, "old")
-        let changedStamp = scoped(stampName.map { "CASE WHEN NEW.\($0) IS NOT OLD.\($0) THEN NEW.\($0) END" } ?? "NULL", stamp, "new", "old")
+        let new = scoped(stampName.map { "NEW.\($0)" } ?? "NULL", of: stamp, "new"), old = scoped(stampName.map { "OLD.\($0)" } ?? "NULL", of: stamp, "old")
+        let changedStamp = scoped(stampName.map { "CASE WHEN NEW.\($0) IS NOT OLD.\($0) THEN NEW.\($0) END" } ?? "NULL", of: stamp, "new", "old")
         let isSameKey = key.isSame("t", "NEW"), isThere = "EXISTS (SELECT 1 FROM \(table) t WHERE \(isSameKey))"
-        let compared = try ComparedColumns(db, schema, key)
+        let compared = try ComparedColumns(db, schema, key: key)
         var statements = [
-            trigger("insert", "AFTER INSERT", note("\(key.logged(of: "NEW")), \(Self.clock), \(new), NULL, \(LogEntryKind.inserted)")),
-            trigger("delete", "AFTER DELETE", note("\(key.logged(of: "OLD")), \(Self.clock), NULL, \(old), \(LogEntryKind.touched)")),
+            trigger("insert", "AFTER INSERT", body: note("\(key.logged(of: "NEW")), \(Self.clock), \(new), NULL, \(LogEntryKind.inserted)")),
+            trigger("delete", "AFTER DELETE", body: note("\(key.logged(of: "OLD")), \(Self.clock), NULL, \(old), \(LogEntryKind.touched)")),
         ]
         for start in stride(from: 0, to: names.count, by: Self.groupSize) {
             let group = Array(Self.positions(schema, group: start / Self.groupSize))
-            let bits = group.map { "(\(compared.differ($0, "NEW", "OLD"))) * \(1 << ($0 - start))" }.joined(separator: " + ")
-            let changed = "\(Int64(start / Self.groupSize) * Self.groupFactor) + \(scoped(bits, group, "new", "old"))"
+            let bits = group.map { "(\(compared.differ($0, in: "NEW", "OLD"))) * \(1 << ($0 - start))" }.joined(separator: " + ")
+            let changed = "\(Int64(start / Self.groupSize) * Self.groupFactor) + \(scoped(bits, of: group, "new", "old"))"
             statements.append(
                 trigger(
                     "update\(start / Self.groupSize)", "AFTER UPDATE OF \(group.map { names[$0] }.joined(separator: ", "))",
-                    note("\(key.logged(of: "NEW")), \(Self.clock), \(changedStamp), \(old), \(changed)"),
-                    when: scoped(group.map { compared.differ($0, "NEW", "OLD") }.joined(separator: " OR "), group, "new", "old")))
+                    body: note("\(key.logged(of: "NEW")), \(Self.clock), \(changedStamp), \(old), \(changed)"),
+                    when: scoped(group.map { compared.differ($0, in: "NEW", "OLD") }.joined(separator: " OR "), of: group, "new", "old")))
         }
         // SQLite runs the trigger first that was made last. The entry of the new key has to come before those of changed columns.
         statements.append(
             trigger(
                 "rename", "AFTER UPDATE OF \(changedKey)",
-                note("\(key.logged(of: "OLD")), \(Self.clock), NULL, \(old), \(LogEntryKind.touched)")
+                body: note("\(key.logged(of: "OLD")), \(Self.clock), NULL, \(old), \(LogEntryKind.touched)")
                     + " " + note("\(key.logged(of: "NEW")), \(Self.clock), \(changedStamp), NULL, \(LogEntryKind.inserted)"),
                 when: key.differs("OLD", "NEW")))
         // The timestamp of the stored row under the key of another row.
         func storedStamp(of row: String) -> String {
-            stampName.map { scoped("(SELECT s.\($0) FROM \(table) s WHERE \(key.isSame("s", row)))", stamp, "s") } ?? "NULL"
+            stampName.map { scoped("(SELECT s.\($0) FROM \(table) s WHERE \(key.isSame("s", row)))", of: stamp, "s") } ?? "NULL"
         }
         // In triggers that log a stored row, the condition finds out that there is none, as usual, before SQLite opens the log for writing.
         //
@@ -82,12 +82,12 @@ struct ChangeTriggers {
         // only columns that differ are changed.
         let masks = stride(from: 0, to: names.count, by: Self.maskSize).map { start in
             let part = Array(start..<min(start + Self.maskSize, names.count))
-            let bits = part.map { "(\(compared.differ($0, "NEW", "s"))) * \(1 << ($0 - start))" }.joined(separator: " + ")
-            return scoped("(SELECT \(bits) FROM \(table) s WHERE \(key.isSame("s", "NEW")))", part, "s", "new")
+            let bits = part.map { "(\(compared.differ($0, in: "NEW", "s"))) * \(1 << ($0 - start))" }.joined(separator: " + ")
+            return scoped("(SELECT \(bits) FROM \(table) s WHERE \(key.isSame("s", "NEW")))", of: part, "s", "new")
         }
         let found = "\(insertion) SELECT \(id), \(key.logged(of: "NEW")), 0, NULL, \(storedStamp(of: "NEW")), '' || \(masks.joined(separator: " || ',' || "))"
-        statements.append(trigger("over", "BEFORE INSERT", found + ";", when: isThere))
-        statements.append(trigger("over_update", "BEFORE UPDATE OF \(changedKey)", "\(found) WHERE \(isThere);", when: key.differs("OLD", "NEW")))
+        statements.append(trigger("over", "BEFORE INSERT", body: found + ";", when: isThere))
+        statements.append(trigger("over_update", "BEFORE UPDATE OF \(changedKey)", body: "\(found) WHERE \(isThere);", when: key.differs("OLD", "NEW")))
         // REPLACE removes rows with the same UNIQUE values without running a delete trigger. If such a row still exists at consolidation, its entry
         // is ignored.
         for (number, unique) in others.enumerated() {
@@ -97,7 +97,7 @@ struct ChangeTriggers {
             let names = unique.columns.map(\.sqlIdentifier).joined(separator: ", ")
             let update = names.isEmpty ? "BEFORE UPDATE" : "BEFORE UPDATE OF \(names)"
             for (name, event) in [("replace\(number)", "BEFORE INSERT"), ("replace\(number)_update", update)] {
-                statements.append(trigger(name, event, body, when: "EXISTS (SELECT 1 \(rows))"))
+                statements.append(trigger(name, event, body: body, when: "EXISTS (SELECT 1 \(rows))"))
             }
         }
         self.statements = statements
@@ -152,7 +152,7 @@ private struct ComparedColumns {
     private let keys: Set<Int>
     private let key: KeySQL
 
-    init(_ db: Database, _ schema: DatasetSchema, _ key: KeySQL) throws {
+    init(_ db: Database, _ schema: DatasetSchema, key: KeySQL) throws {
         (self.key, keys) = (key, Set(schema.keyIndices))
         let table = try TableColumns(db, schema.table)
         columns = schema.columns.map { column in
@@ -164,7 +164,7 @@ private struct ComparedColumns {
     }
 
     /// The condition that the values of a column differ.
-    func differ(_ position: Int, _ row: String, _ other: String) -> String {
+    func differ(_ position: Int, in row: String, _ other: String) -> String {
         let (name, collate, keepsTypes) = columns[position]
         let differ = "\(row).\(name)\(collate) IS NOT \(other).\(name)"
         // Without an affinity, a column has 1 and 1.0 as two values, which SQLite calls equal.

@@ -47,7 +47,7 @@ package struct FutureInstants: TransactionPart {
                 INSERT INTO snapsync_changes(dataset, key, at, seq, state) SELECT :id, \(schema.keySQL.value(of: "t")), :latest, 0, 1 \(late)
                 AND NOT EXISTS (SELECT 1 FROM snapsync_changes c WHERE c.dataset = :id AND c.key = \(schema.keySQL.value(of: "t")))
                 AND NOT EXISTS (SELECT 1 FROM snapsync_instants i WHERE i.dataset = :id AND i.key = \(schema.keySQL.value(of: "t")))
-                """, arguments: lateArguments(id, now, schema))
+                """, arguments: lateArguments(id, after: now, of: schema))
     }
 
     /// Limits the instants of the version's rows to the version's own time: records that time for each row whose timestamp is later.
@@ -58,7 +58,7 @@ package struct FutureInstants: TransactionPart {
         try db.execute(
             sql: """
                 INSERT OR IGNORE INTO snapsync_instants(dataset, key, at) SELECT :id, \(schema.keySQL.value(of: "t")), :latest \(late)
-                """, arguments: lateArguments(id, latest, schema))
+                """, arguments: lateArguments(id, after: latest, of: schema))
     }
 
     /// The rows `t` with timestamps after `:latest`; nil for a table without timestamps. Skips texts from before `:day`, two days earlier: no UTC
@@ -73,7 +73,7 @@ package struct FutureInstants: TransactionPart {
         }
     }
 
-    private func lateArguments(_ id: Int64, _ latest: Instant, _ schema: DatasetSchema) -> StatementArguments {
+    private func lateArguments(_ id: Int64, after latest: Instant, of schema: DatasetSchema) -> StatementArguments {
         let day = latest.advanced(byMicroseconds: -2 * 86_400_000_000)
         var arguments: StatementArguments = ["id": id, "latest": latest.microseconds]
         arguments += schema.timestampUnit.map { ["day": $0.real(day)] } ?? ["day": String(day.description.prefix(10))]

@@ -77,7 +77,7 @@ package struct HeldRows: TransactionPart {
     }
 
     /// Calls `body` with each row, in key order.
-    package func forEach(of schema: DatasetSchema, _ body: (EntityKey, _ entity: String, _ reason: String) throws -> Void) throws {
+    package func forEach(of schema: DatasetSchema, do body: (EntityKey, _ entity: String, _ reason: String) throws -> Void) throws {
         guard let id = try trackingID(schema) else { return }
         let rows = try KeyedStatement(db, "SELECT key, entity, reason FROM snapsync_held h WHERE dataset = ? AND \(Self.isStillHeld) ORDER BY key").bind(
             .integer(id))

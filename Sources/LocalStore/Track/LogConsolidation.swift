@@ -53,7 +53,7 @@ struct LogConsolidation {
                 try current.map(end)
                 current = (key, PendingChange(try before.look(key)))
             }
-            try current?.change.take(LogEntry(entries, schema.timestampUnit), schema.timestampIndex, groups) { try before.latestSent(key, upTo: $0) }
+            try current?.change.take(LogEntry(entries, schema.timestampUnit), schema.timestampIndex, in: groups) { try before.latestSent(key, upTo: $0) }
         }
         try current.map(end)
         // No version can have a row whose key is NULL. The next export reads all rows, and refuses this one.
@@ -160,7 +160,7 @@ private struct PendingChange {
     func encodedColumns() -> String? { columns.encoded(at: Instant(microseconds: at)) }
 
     /// - Parameter latestSent: the instant of the latest edit of the key that was handed over, up to a sequence number.
-    mutating func take(_ entry: LogEntry, _ timestamp: Int?, _ groups: ColumnGroups, _ latestSent: (Int64) throws -> Int64?) throws {
+    mutating func take(_ entry: LogEntry, _ timestamp: Int?, in groups: ColumnGroups, latestSent: (Int64) throws -> Int64?) throws {
         var changed: [Int]?, stamp = entry.own, old = entry.seen, origin = TrackedOrigin.inVersion, isNewRow = false
         mayBeGone = mayBeGone || entry.change == .touched || entry.change == .compared
         switch entry.change {

@@ -33,7 +33,7 @@ struct LogReplay {
     ///   - limit: the most rows that may be exceptions.
     ///   - ahead: a connection on which another thread decodes parts ahead; nil to do without.
     init(
-        _ transaction: LocalTransaction, _ schema: DatasetSchema, id: Int64, _ parts: [ClosedRange<Int64>], limit: Int, ahead: ReadSession?
+        _ transaction: LocalTransaction, _ schema: DatasetSchema, id: Int64, in parts: [ClosedRange<Int64>], limit: Int, ahead: ReadSession?
     ) throws {
         self.transaction = transaction
         self.schema = schema
@@ -128,7 +128,7 @@ struct LogReplay {
         defer { keys.end() }
         while try keys.step() {
             guard let hash = reader.hasher.hash(keys, 0) else { return false }
-            guard Self.covers(hash, pass, passCount) else { continue }
+            guard Self.covers(hash, in: pass, of: passCount) else { continue }
             guard let slot = table.slot(of: hash), table.isUsed(slot) else { return false }
             table.setPresent(slot)
             if !table.isPlain(slot), table.at(slot) == common.at {
@@ -149,7 +149,7 @@ struct LogReplay {
             .bind(.key(key)).integer() == at
     }
 
-    private static func covers(_ hash: KeyHasher.Hash, _ pass: Int, _ passCount: Int) -> Bool {
+    private static func covers(_ hash: KeyHasher.Hash, in pass: Int, of passCount: Int) -> Bool {
         passCount == 1 || Int(hash.high % UInt64(passCount)) == pass
     }
 
@@ -158,7 +158,7 @@ struct LogReplay {
     /// Decoding takes three times as long as what follows, so the other thread decodes two parts of three.
     private func replay(_ pass: Int, of passCount: Int, into table: InstantTable) throws -> Bool {
         var progress = Progress()
-        let isWanted: @Sendable (KeyHasher.Hash) -> Bool = { Self.covers($0, pass, passCount) }
+        let isWanted: @Sendable (KeyHasher.Hash) -> Bool = { Self.covers($0, in: pass, of: passCount) }
         guard let ahead else {
             return try parts.allSatisfy { sequences in
                 try reader.part(entries, sequences, where: isWanted).map { try apply($0, &progress, to: table) } ?? false

@@ -65,7 +65,7 @@ extension ChangeLog {
         // which another run has consolidated entries; then what is found here is not current, and a session does not use it.
         let mayHelp = try parts.count > 7 && db.journalMode() == "wal"
         let helper = try mayHelp ? database.map { try ReadSession(alongside: $0, readers: 1) } : nil
-        return try LogReplay(transaction, schema, id: id, parts, limit: limit, ahead: helper).run(rowCount: rowCount)
+        return try LogReplay(transaction, schema, id: id, in: parts, limit: limit, ahead: helper).run(rowCount: rowCount)
     }
 
     /// Whether the log, and therefore the rows, are unchanged since ``rewrittenTable(of:atLeast:)`` read them.

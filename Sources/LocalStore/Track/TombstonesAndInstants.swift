@@ -69,7 +69,7 @@ package struct TombstonesAndInstants: TransactionPart {
     ///
     /// - Parameter rewritten: a table whose rows were all rewritten since the applied version.
     package func forEachEntity(
-        of schema: DatasetSchema, in rewritten: RewrittenTable? = nil, _ body: (EntityKey, RowInstants?, _ own: Instant?, _ isHeld: Bool) throws -> Void
+        of schema: DatasetSchema, in rewritten: RewrittenTable? = nil, do body: (EntityKey, RowInstants?, _ own: Instant?, _ isHeld: Bool) throws -> Void
     ) throws {
         let cursor = try InstantCursor(self, schema, rewritten: rewritten)
         defer { cursor.end() }
@@ -296,12 +296,12 @@ package struct TombstonesAndInstants: TransactionPart {
 
     /// The instant that the applied version records for an entity; nil if the version relies on the entity's own timestamp.
     package func appliedInstant(of key: EntityKey, in schema: DatasetSchema) throws -> Instant? {
-        try lookUp("snapsync_instants", key, schema)
+        try lookUp("snapsync_instants", key, of: schema)
     }
 
     /// When the applied version says that an entity was deleted; nil if it has no tombstone.
     package func tombstone(of key: EntityKey, in schema: DatasetSchema) throws -> Instant? {
-        try lookUp("snapsync_tombstones", key, schema)
+        try lookUp("snapsync_tombstones", key, of: schema)
     }
 
     /// Stores what a version says of an entity that it has in its table: its instant, or nil if the entity's own timestamp is the instant.
@@ -438,7 +438,7 @@ package struct TombstonesAndInstants: TransactionPart {
         }
     }
 
-    private func lookUp(_ table: String, _ key: EntityKey, _ schema: DatasetSchema) throws -> Instant? {
+    private func lookUp(_ table: String, _ key: EntityKey, of schema: DatasetSchema) throws -> Instant? {
         guard let id = try trackingID(schema) else { return nil }
         return try KeyedStatement(db, "SELECT at FROM \(table) WHERE dataset = ? AND key = ?").bind(.integer(id), .key(key)).integer().map(
             Instant.init(microseconds:))

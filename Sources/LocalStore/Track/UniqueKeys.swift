@@ -29,7 +29,7 @@ struct UniqueKey {
     /// The literal defaults of NOT NULL columns: REPLACE puts them in place of NULL, after the triggers.
     private let defaults: [ExactText: String]
 
-    private init(_ parts: [Part], where condition: String? = nil, _ table: TableColumns, _ generated: GeneratedColumns) {
+    private init(_ parts: [Part], where condition: String? = nil, in table: TableColumns, _ generated: GeneratedColumns) {
         (self.parts, self.condition) = (parts, condition)
         let ofValues = parts.flatMap { part in part.name.map { [$0] } ?? table.columns(in: part.expression) }
         let ofCondition = condition.map { table.columns(in: $0) } ?? []
@@ -67,12 +67,12 @@ struct UniqueKey {
                     collation: part.collation)
             }
             if index.isPartial || parts.count != key.count || Set(parts.map { $0.name?.folded ?? "" }) != key {
-                found.append(UniqueKey(parts, where: text?.condition, table, generated))
+                found.append(UniqueKey(parts, where: text?.condition, in: table, generated))
             }
         }
         // The rowid has no index of its own.
         if let name = table.rowidAlias?.name, key != [name.folded] {
-            found.append(UniqueKey([Part(name: name, expression: name.sqlIdentifier, isExpression: false, collation: "BINARY")], table, generated))
+            found.append(UniqueKey([Part(name: name, expression: name.sqlIdentifier, isExpression: false, collation: "BINARY")], in: table, generated))
         }
         return found
     }
@@ -99,7 +99,7 @@ struct IndexText {
 
     /// - Returns: nil if the statement cannot be parsed.
     init?(_ db: Database, index: String) throws {
-        guard let text = try CreateText(db, "index", index) else { return nil }
+        guard let text = try CreateText(db, of: "index", index) else { return nil }
         parts = text.parts.map { part in text.text(of: part.last?.isWord("asc") == true || part.last?.isWord("desc") == true ? part.dropLast() : part) }
         condition = text.rest.first?.isWord("where") == true && text.rest.count > 1 ? text.text(of: text.rest.dropFirst()) : nil
     }

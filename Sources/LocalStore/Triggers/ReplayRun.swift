@@ -54,8 +54,8 @@ final class ReplayRun {
     /// - Returns: the changes that cannot be made while triggers run.
     func run() throws -> [Failed] {
         var failed: [Failed] = []
-        for index in images.indices.reversed() { try images[index].forEachDeletion { try make($0, index, &failed) } }
-        for index in images.indices { try images[index].forEachArrival { try make($0, index, &failed) } }
+        for index in images.indices.reversed() { try images[index].forEachDeletion { try make($0, in: index, &failed) } }
+        for index in images.indices { try images[index].forEachArrival { try make($0, in: index, &failed) } }
         // UNIQUE values may move from row to row, and triggers may need other rows. Retry what failed, in reverse order first.
         try again(&failed, times: 3)
         // Rows that exchange UNIQUE values, or pass them on in a long chain, first get temporary values that no row has. Then one pass is enough.
@@ -67,25 +67,25 @@ final class ReplayRun {
     private func again(_ failed: inout [Failed], times: Int) throws {
         for _ in 0..<times where !failed.isEmpty {
             var rest: [Failed] = []
-            for one in failed.reversed() { try make(one.change, one.table, &rest) }
+            for one in failed.reversed() { try make(one.change, in: one.table, &rest) }
             let isDone = rest.count == failed.count
             failed = rest
             if isDone { return }
         }
     }
 
-    private func make(_ change: TableImage.Change, _ table: Int, _ failed: inout [Failed]) throws {
-        if let cause = try attempt(change.row, table, statement(change.kind, table)) { failed.append(Failed(table: table, change: change, cause: cause)) }
+    private func make(_ change: TableImage.Change, in table: Int, _ failed: inout [Failed]) throws {
+        if let cause = try attempt(change.row, in: table, statement(change.kind, table)) { failed.append(Failed(table: table, change: change, cause: cause)) }
     }
 
     /// Gives a row temporary values in its unique columns, if that is possible.
     private func stepAside(_ one: Failed) throws {
         guard case .update(let columns) = one.change.kind, let sql = images[one.table].stepAside(columns) else { return }
-        _ = try attempt(one.change.row, one.table, prepare(sql))
+        _ = try attempt(one.change.row, in: one.table, prepare(sql))
     }
 
     /// Runs one statement, which must change one row. Returns the cause if it did not; then its effects are rolled back.
-    private func attempt(_ row: Int64, _ table: Int, _ statement: Result<Statement, DatabaseError>) throws -> Cause? {
+    private func attempt(_ row: Int64, in table: Int, _ statement: Result<Statement, DatabaseError>) throws -> Cause? {
         let name = images[table].schema.table
         guard let begin else { throw DatabaseError(resultCode: .SQLITE_ERROR, message: "no savepoint can be made") }
         do {
@@ -171,7 +171,7 @@ final class ReplayRun {
         return counts.map { cause, count in
             let rows = Format.count(count, "row")
             return
-                "\(cause.table): \(cause.what) for \(rows); the import changed \(Format.word(count, "it", "them")) with triggers off, so what the table's triggers do for \(Format.word(count, "it", "them")) was not done"
+                "\(cause.table): \(cause.what) for \(rows); the import changed \(Format.word(count, "it", or: "them")) with triggers off, so what the table's triggers do for \(Format.word(count, "it", or: "them")) was not done"
         }.sorted()
     }
 }

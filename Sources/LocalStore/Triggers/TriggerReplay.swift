@@ -20,7 +20,7 @@ struct TriggerReplay {
     private var db: Database { transaction.db }
 
     /// - Parameter schemas: all datasets of the database.
-    init(_ transaction: LocalTransaction, _ schemas: [DatasetSchema], _ triggers: ApplicationTriggers) {
+    init(_ transaction: LocalTransaction, of schemas: [DatasetSchema], _ triggers: ApplicationTriggers) {
         self.transaction = transaction
         self.schemas = schemas
         self.triggers = triggers

@@ -47,7 +47,7 @@ package final class CredentialsChain: CredentialsProvider {
 
     private func variable(_ name: String) -> String? { environment[name].flatMap { $0.isEmpty ? nil : $0 } }
 
-    private func refusal(_ place: String, _ reason: String, _ hint: String) -> CloudError { CloudError(.permissionFailure, at: place, reason, hint: hint) }
+    private func refusal(at place: String, _ reason: String, _ hint: String) -> CloudError { CloudError(.permissionFailure, at: place, reason, hint: hint) }
 
     // MARK: Profile
 
@@ -67,7 +67,7 @@ package final class CredentialsChain: CredentialsProvider {
         if let command = values["credential_process"] { return try ofProcess(command, profile: name) }
         guard variable("AWS_PROFILE") == nil else {
             throw refusal(
-                "profile \(name)", "neither \(paths.credentials) nor \(paths.config) has keys or a credential_process for it",
+                at: "profile \(name)", "neither \(paths.credentials) nor \(paths.config) has keys or a credential_process for it",
                 "correct AWS_PROFILE, or the files")
         }
         return nil
@@ -93,7 +93,7 @@ package final class CredentialsChain: CredentialsProvider {
         process.standardOutput = output
         process.standardInput = FileHandle.nullDevice
         let place = "credential_process of profile \(profile)"
-        do { try process.run() } catch { throw refusal(place, "the program cannot be started", "correct the line in the configuration file") }
+        do { try process.run() } catch { throw refusal(at: place, "the program cannot be started", "correct the line in the configuration file") }
         let isLate = Mutex(false), group = -process.processIdentifier
         // Foundation gives each process a group of its own, so this also ends what the shell started and what holds the pipe open.
         let limit = DispatchWorkItem {
@@ -105,10 +105,10 @@ package final class CredentialsChain: CredentialsProvider {
         process.waitUntilExit()
         limit.cancel()
         guard !isLate.withLock({ $0 }) else {
-            throw refusal(place, "the program took more than \(Int(processSeconds)) seconds and was ended", "run it by hand and see what it waits for")
+            throw refusal(at: place, "the program took more than \(Int(processSeconds)) seconds and was ended", "run it by hand and see what it waits for")
         }
         guard process.terminationStatus == 0 else {
-            throw refusal(place, "the program ended with \(process.terminationStatus)", "run it by hand and read what it says")
+            throw refusal(at: place, "the program ended with \(process.terminationStatus)", "run it by hand and read what it says")
         }
         return try decode(bytes, at: place)
     }
@@ -123,7 +123,7 @@ package final class CredentialsChain: CredentialsProvider {
             let host = URLComponents(string: full)?.host ?? ""
             guard full.exact.hasPrefix("https://") || BucketLocation.isLoopback(host) || ["169.254.170.2", "169.254.170.23"].contains(host) else {
                 throw refusal(
-                    "AWS_CONTAINER_CREDENTIALS_FULL_URI", "the address uses HTTP and is not this machine's own", "use https, or an address of this machine")
+                    at: "AWS_CONTAINER_CREDENTIALS_FULL_URI", "the address uses HTTP and is not this machine's own", "use https, or an address of this machine")
             }
             url = full
         } else {
@@ -132,12 +132,12 @@ package final class CredentialsChain: CredentialsProvider {
         var token = variable("AWS_CONTAINER_AUTHORIZATION_TOKEN")
         if let file = variable("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE") {
             guard let text = try? String(contentsOfFile: file, encoding: .utf8) else {
-                throw refusal(file, "the token file cannot be read", "correct AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE")
+                throw refusal(at: file, "the token file cannot be read", "correct AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE")
             }
             token = text.trimming(" \t\r\n")
         }
-        let answer = try ask("GET", url, token.map { [("authorization", $0)] } ?? [], at: "the container's credentials")
-        guard answer.status == 200 else { throw refusal("the container's credentials", "the answer has status \(answer.status)", "check the task's role") }
+        let answer = try ask("GET", url, with: token.map { [("authorization", $0)] } ?? [], at: "the container's credentials")
+        guard answer.status == 200 else { throw refusal(at: "the container's credentials", "the answer has status \(answer.status)", "check the task's role") }
         return try decode(answer.body, at: "the container's credentials")
     }
 
@@ -147,18 +147,18 @@ package final class CredentialsChain: CredentialsProvider {
         guard variable("AWS_EC2_METADATA_DISABLED")?.folded != "true" else { return nil }
         let base = variable("AWS_EC2_METADATA_SERVICE_ENDPOINT") ?? "http://169.254.169.254"
         let place = "the machine's metadata service"
-        guard let token = try? ask("PUT", "\(base)/latest/api/token", [("x-aws-ec2-metadata-token-ttl-seconds", "21600")], at: place), token.status == 200
+        guard let token = try? ask("PUT", "\(base)/latest/api/token", with: [("x-aws-ec2-metadata-token-ttl-seconds", "21600")], at: place), token.status == 200
         else { return nil }
         let header = [("x-aws-ec2-metadata-token", String(decoding: token.body, as: UTF8.self))]
         let folder = "\(base)/latest/meta-data/iam/security-credentials/"
-        let roles = try ask("GET", folder, header, at: place)
+        let roles = try ask("GET", folder, with: header, at: place)
         guard roles.status == 200, let role = String(decoding: roles.body, as: UTF8.self).exact.split(separator: "\n").first?.trimming("\r") else { return nil }
-        let answer = try ask("GET", folder + BucketLocation.encode(String(role), sparingSlashes: false), header, at: place)
-        guard answer.status == 200 else { throw refusal(place, "the answer has status \(answer.status)", "check the machine's role") }
+        let answer = try ask("GET", folder + BucketLocation.encode(String(role), sparingSlashes: false), with: header, at: place)
+        guard answer.status == 200 else { throw refusal(at: place, "the answer has status \(answer.status)", "check the machine's role") }
         return try decode(answer.body, at: place)
     }
 
-    private func ask(_ method: String, _ url: String, _ headers: [(String, String)], at place: String) throws -> ObjectResponse {
+    private func ask(_ method: String, _ url: String, with headers: [(String, String)], at place: String) throws -> ObjectResponse {
         do throws(TransportFault) {
             return try transport.send(
                 ObjectRequest(method: method, url: url, headers: headers.map { (name: $0.0, value: $0.1) }, responseLimit: 64 << 10))
@@ -182,7 +182,7 @@ package final class CredentialsChain: CredentialsProvider {
     private func decode(_ bytes: [UInt8], at place: String) throws -> ObjectCredentials {
         // The decoder's own error would quote a part of the text, which is secret.
         guard let answer = try? JSONDecoder().decode(Answer.self, from: Data(bytes)) else {
-            throw refusal(place, "the answer is not JSON with AccessKeyId and SecretAccessKey", "correct the program or service")
+            throw refusal(at: place, "the answer is not JSON with AccessKeyId and SecretAccessKey", "correct the program or service")
         }
         return ObjectCredentials(
             accessKey: answer.accessKey, secretKey: answer.secretKey, sessionToken: answer.sessionToken ?? answer.token,

@@ -41,12 +41,12 @@ public struct BucketProbe: Sendable, Encodable {
         var made: [String] = []
         defer { try? client.remove(made) }
         var findings: [Finding] = []
-        func find(_ name: String, _ isKept: Bool, _ observation: String) { findings.append(Finding(name: name, isKept: isKept, observation: observation)) }
+        func find(_ name: String, isKept: Bool, _ observation: String) { findings.append(Finding(name: name, isKept: isKept, observation: observation)) }
 
         let missing = try client.once("GET", "\(folder)/none", limit: 64 << 10)
         let saysNotFound = missing.status == 404
         find(
-            "missing", saysNotFound,
+            "missing", isKept: saysNotFound,
             saysNotFound ? "a missing object is told with 404" : "a missing object is told with \(missing.status): grant s3:ListBucket on the bucket")
 
         let first = "\(folder)/first"
@@ -55,19 +55,19 @@ public struct BucketProbe: Sendable, Encodable {
         let one = try client.once("PUT", first, headers: headers, body: Array("one".utf8), limit: 64 << 10)
         guard (200...204).contains(one.status) else {
             guard one.status == 501 || one.status == 400 else { throw client.failure(one, at: first) }
-            find("second-put", false, "the server refuses a PUT with If-None-Match (\(one.status))")
+            find("second-put", isKept: false, "the server refuses a PUT with If-None-Match (\(one.status))")
             self.init(findings: findings, client)
             return
         }
         let two = try client.once("PUT", first, headers: headers, body: Array("two".utf8), limit: 64 << 10)
         let stands = try client.get(first, limit: 64) == Array("one".utf8)
         find(
-            "second-put", two.status == 412 && stands,
+            "second-put", isKept: two.status == 412 && stands,
             "a second PUT to one key gets \(two.status)" + (stands ? ", and the first object stands" : ", and the first object is gone"))
 
         let (part, size) = (try? client.get(first, offset: 1, count: 2)) ?? ([], 0)
         let isRange = part == Array((stands ? "ne" : "wo").utf8) && size == 3
-        find("range", isRange, isRange ? "a range of an object can be read" : "a range was asked for, and \(part.count) other bytes came")
+        find("range", isKept: isRange, isRange ? "a range of an object can be read" : "a range was asked for, and \(part.count) other bytes came")
 
         if findings.allSatisfy(\.isKept) {
             var bad = 0
@@ -86,13 +86,13 @@ public struct BucketProbe: Sendable, Encodable {
                 if !isGood { bad += 1 }
             }
             find(
-                "race", bad == 0,
+                "race", isKept: bad == 0,
                 bad == 0
                     ? "of \(Self.writers) writers of one key exactly one won, in \(Self.rounds) of \(Self.rounds) rounds"
                     : "in \(bad) of \(Self.rounds) rounds not exactly one of \(Self.writers) writers of one key won")
             let listed = try? client.list("\(folder)/"), isListed = listed?.map(\.path) == made
             find(
-                "listing", isListed,
+                "listing", isKept: isListed,
                 isListed ? "a listing has all objects" : listed == nil ? "a listing failed: grant s3:ListBucket on the bucket" : "a listing lacks objects")
         }
         self.init(findings: findings, client)

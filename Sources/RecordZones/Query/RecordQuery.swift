@@ -53,7 +53,7 @@ extension RecordQuery {
     /// Whether the record comes before `right`.
     func precedes(_ record: CloudRecord, _ right: Position) -> Bool { precedes(record.name, right) { sort[$0].key.value(in: record) } }
 
-    private func precedes(_ name: String, _ right: Position, _ value: (Int) -> CloudValue?) -> Bool {
+    private func precedes(_ name: String, _ right: Position, value: (Int) -> CloudValue?) -> Bool {
         for (index, key) in sort.enumerated() {
             let order = RecordQuery.order(value(index), right.values[index])
             guard order != .equal else { continue }

@@ -96,10 +96,10 @@ package final class ImportLedger {
     var sentences: [String] {
         events.map { event, keys in
             let shown = keys.prefix(3).map(\.description).joined(separator: ", ") + (keys.count > 3 ? ", …" : "")
-            return "\(event.dataset): \(Format.count(keys.count, "entity", "entities")) \(event.what) (\(shown))"
+            return "\(event.dataset): \(Format.count(keys.count, "entity", or: "entities")) \(event.what) (\(shown))"
         }.sorted()
             + copies.values.joined().map {
-                "\($0.schema.name): \(Format.count($0.count, "own row")) gave way to the cloud's and \(Format.word($0.count, "is", "are")) kept in \($0.path)"
+                "\($0.schema.name): \(Format.count($0.count, "own row")) gave way to the cloud's and \(Format.word($0.count, "is", or: "are")) kept in \($0.path)"
             }.sorted()
     }
 }

@@ -127,7 +127,7 @@ package enum SyncGuards {
         guard count > 0 else { return }
         throw SyncError(
             .refused, step: .apply, at: "\(database), table \(schema.table)",
-            "\(Format.count(count, "entity was", "entities were")) changed here and \(Format.word(count, "is", "are")) in no version yet; the file would replace \(Format.word(count, "it", "them"))",
+            "\(Format.count(count, "entity was", or: "entities were")) changed here and \(Format.word(count, "is", or: "are")) in no version yet; the file would replace \(Format.word(count, "it", or: "them"))",
             hint: "publish first: snapsync sync")
     }
 }

@@ -281,7 +281,7 @@ struct MissingRows: Sendable {
         try device.database.write { try $0.tracking.setIncomplete(of: schema) }
         throw SyncError(
             .refused, step: .read, at: "\(device.database.path), table \(schema.table)",
-            "\(Format.count(count, "entity", "entities")) of the last version of \(schema.name) \(Format.word(count, "is", "are")) missing, and no deletion was tracked (the rows may have been deleted while the table's triggers were gone or off, or an index is damaged: snapsync doctor); nothing was published",
+            "\(Format.count(count, "entity", or: "entities")) of the last version of \(schema.name) \(Format.word(count, "is", or: "are")) missing, and no deletion was tracked (the rows may have been deleted while the table's triggers were gone or off, or an index is damaged: snapsync doctor); nothing was published",
             hint: "snapsync import brings them back; if they were meant to go: snapsync sync --allow-shrink \(schema.name)")
     }
 

@@ -50,7 +50,7 @@ struct EditReceiver: Sendable {
         outcome.asksForFullSync = try device.database.read { try $0.state.isFullSyncRequested() }
         if setAside > 0 {
             outcome.warnings.append(
-                "\(Format.count(setAside, "message")) in the mailbox \(Format.word(setAside, "was", "were")) set aside; snapsync messages says why")
+                "\(Format.count(setAside, "message")) in the mailbox \(Format.word(setAside, "was", or: "were")) set aside; snapsync messages says why")
         }
         if mailbox.unreadCount > 0 { outcome.warnings.append("\(mailbox.unreadCount) more messages wait; the next sync goes on with them") }
         return outcome
@@ -176,7 +176,7 @@ struct DeviceEdits {
     ///   - known: the number up to which the device's edits are decided.
     ///   - sender: the device that made the edits.
     init(_ handedOver: [HandedOverEdit], after known: Int64, of sender: String, device: SyncContext, transaction: LocalTransaction, now: Instant) throws {
-        let datasets = device.settings.datasets, state = TableVersion(transaction, datasets, .json, own: nil, hasChanges: true)
+        let datasets = device.settings.datasets, state = TableVersion(transaction, of: datasets, .json, own: nil, hasChanges: true)
         let takenOut = try transaction.state.takenOut()
         var refused: [(place: RowPlace, edit: Edit, reason: String)] = [], gone: [HandedOverEdit] = []
         let edits = try handedOver.compactMap { one -> (place: RowPlace, edit: Edit)? in
@@ -275,7 +275,7 @@ struct DeviceEdits {
         let horizon = now.advanced(byMicroseconds: -TombstoneHorizon.ageInMicroseconds)
         return try transaction.tracking.importing(datasets, isRefusable: true, then: keeper.enforce) {
             let result = try Rebase(
-                transaction, datasets: datasets, state: TableVersion(transaction, datasets, .json, own: nil, hasChanges: true), edits: list,
+                transaction, datasets: datasets, state: TableVersion(transaction, of: datasets, .json, own: nil, hasChanges: true), edits: list,
                 horizons: datasets.map { _ in horizon }, restores: { index, _ in datasets[index].permissions.inserts }
             ).run()
             var outcome = EditReceiver.Outcome()
@@ -322,7 +322,7 @@ struct DeviceEdits {
     }
 
     private func refuse(_ place: RowPlace, _ edit: Edit, _ reason: String, _ outcome: inout EditReceiver.Outcome) throws {
-        let schema = datasets[place.dataset], there = try TableVersion(transaction, datasets, .json, own: nil, hasChanges: true).entry(place)
+        let schema = datasets[place.dataset], there = try TableVersion(transaction, of: datasets, .json, own: nil, hasChanges: true).entry(place)
         outcome.refusedCount += 1
         outcome.refusal = outcome.refusal ?? reason
         var lost = LostEdits()

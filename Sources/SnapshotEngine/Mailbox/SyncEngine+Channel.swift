@@ -124,7 +124,7 @@ private struct UpdateEdit {
         }
         guard let id = message.entityId, !id.isEmpty, datasets[index].keyShape.holds(EntityKey(id)) else { throw ChannelMessage.refusal("it names no entity") }
         let schema = datasets[index], place = RowPlace(index, EntityKey(id))
-        let there = try TableVersion(transaction, datasets, .json, own: nil, hasChanges: true).entry(place)
+        let there = try TableVersion(transaction, of: datasets, .json, own: nil, hasChanges: true).entry(place)
         let base: Edit.Base =
             switch there {
             case .row(let row): .row(row.instants)

@@ -83,14 +83,14 @@ extension SyncContext {
             let ledger = ImportLedger(database: database.path, settings: settings, now: now())
             let notices = try database.write { transaction in
                 try transaction.changeLog.consolidate(of: datasets)
-                guard let own = try OwnEdits(transaction, datasets, .json, isNeeded: publishes && transaction.hasFittingRow(of: datasets)) else {
+                guard let own = try OwnEdits(transaction, of: datasets, .json, isNeeded: publishes && transaction.hasFittingRow(of: datasets)) else {
                     return [String]()
                 }
                 try ledger.recordOverwritten(own.overwritten, of: datasets, in: transaction)
                 let keeper = try ForeignKeyEnforcer(transaction, datasets: datasets, takesVersion: true)
                 try transaction.tracking.importing(datasets, then: keeper.enforce) {
                     let outcome = try Rebase(
-                        transaction, datasets: datasets, state: TableVersion(transaction, datasets, .json, own: nil), edits: own,
+                        transaction, datasets: datasets, state: TableVersion(transaction, of: datasets, .json, own: nil), edits: own,
                         horizons: datasets.map { _ in .distantPast }, marksOrphans: publishes, releasesAlone: publishes
                     ).run()
                     try own.settle(outcome, publishes: publishes)
@@ -163,7 +163,7 @@ extension LocalTransaction {
     /// Whether a held row fits by now, because a table has fewer constraints than before.
     fileprivate func hasFittingRow(of datasets: [DatasetSchema]) throws -> Bool {
         let obstacles = try datasets.map { try held.obstacles(in: $0) }
-        let rows = try TableVersion(self, datasets, .json, own: nil, hasChanges: true).heldRows()
+        let rows = try TableVersion(self, of: datasets, .json, own: nil, hasChanges: true).heldRows()
         return try rows.contains { try obstacles[$0.place.dataset]($0.row.values).isEmpty }
     }
 

@@ -118,7 +118,7 @@ struct VersionWriter: Sendable {
         guard session.rewritten[schema.name] == nil, let index = schema.timestampIndex,
             let found = try session.withReader(0, { try $0.transaction.rows.unreadTimestamps(of: schema) })
         else { return [] }
-        let rows = "\(Format.count(found.count, "changed row")) \(Format.word(found.count, "has", "have"))"
+        let rows = "\(Format.count(found.count, "changed row")) \(Format.word(found.count, "has", or: "have"))"
         return ["\(schema.name): \(rows) a \(schema.columns[index].column) that is no time (key \(found.key)); the time of the change counts instead"]
     }
 

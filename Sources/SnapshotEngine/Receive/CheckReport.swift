@@ -12,6 +12,6 @@ package struct CheckReport: Sendable {
     package init(_ schema: DatasetSchema, _ check: String, _ count: Int, _ keys: [EntityKey]) {
         let listed = keys.map(\.plainText).joined(separator: ", ") + (count > keys.count ? ", …" : "")
         sentence =
-            "\(schema.name): \(Format.count(count, "row breaks", "rows break")) CHECK(\(check.split(whereSeparator: \.isWhitespace).joined(separator: " "))) of this device's table, and \(Format.word(count, "was", "were")) written where the table has no such constraint: \(listed); correct \(Format.word(count, "it", "them")) on any device"
+            "\(schema.name): \(Format.count(count, "row breaks", or: "rows break")) CHECK(\(check.split(whereSeparator: \.isWhitespace).joined(separator: " "))) of this device's table, and \(Format.word(count, "was", or: "were")) written where the table has no such constraint: \(listed); correct \(Format.word(count, "it", or: "them")) on any device"
     }
 }

@@ -52,7 +52,7 @@ final class ImportMerge {
         }
         let answered = try transaction.decidedEdits.ofVersion()[device.settings.device.exact] ?? 0
         own = try OwnEdits(
-            transaction, datasets, .json, first: Set(datasets.indices.filter { first.names.contains(datasets[$0].name) }), isNeeded: !needed.isEmpty,
+            transaction, of: datasets, .json, first: Set(datasets.indices.filter { first.names.contains(datasets[$0].name) }), isNeeded: !needed.isEmpty,
             // An edit of a dataset that is gone stays an edit of this device's table.
             decided: transaction.sentEdits.all(upTo: answered).filter { $0.dataset.map { !absent.contains($0.exact) } ?? true })
         own?.rejoined = Set(datasets.indices.filter { returned.contains(datasets[$0].name.exact) })
@@ -95,7 +95,7 @@ final class ImportMerge {
             guard let changes, incoming.contains(where: { $0.schema.name == schema.name && $0.snapshot != nil }) else { return Instant.distantPast }
             return TombstoneHorizon.latest(of: schema, in: changes.commits, wasPruned: !isFirst && !changes.base.isEmpty) ?? .distantPast
         }
-        let state = TableVersion(transaction, datasets, .json, own: own)
+        let state = TableVersion(transaction, of: datasets, .json, own: own)
         let losers = try incoming.compactMap { single($0.schema) }.flatMap { try $0.choose(from: own, over: state, keeping: needed[$0.index] ?? []) }
         try own.restoreParents(over: state, horizons: horizons)
         try recordRefused(own, state, horizons)

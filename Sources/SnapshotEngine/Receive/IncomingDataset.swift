@@ -58,7 +58,7 @@ struct IncomingDataset: Sendable {
         let unseenColumns = schema.columns.indices.filter { unseen.contains(schema.columns[$0].name.exact) }
         let own = Set(missing).union(unseenColumns).sorted()
         try transaction.defaultedRows.begin(of: schema)
-        let carried = try own.isEmpty ? nil : CarriedColumns(transaction, schema, own)
+        let carried = try own.isEmpty ? nil : CarriedColumns(transaction, of: schema, own)
         var unknown: Set<String> = []
         var count = countBefore
         var base: ImportedDataset?

@@ -224,16 +224,16 @@ package enum MissingTables {
         } else if let renamed = one.renamedColumns.first {
             (reason, hint) = ("the column \(renamed.column.column) is named \(renamed.name) now", "to take the new name over: \(update)")
         } else if case let computed = one.computedColumns, !computed.isEmpty {
-            let (columns, verb) = (Format.word(computed.count, "column"), Format.word(computed.count, "is", "are"))
+            let (columns, verb) = (Format.word(computed.count, "column"), Format.word(computed.count, "is", or: "are"))
             (reason, hint) = (
                 "the \(columns) \(computed.map(\.column).joined(separator: ", ")) \(verb) computed now",
-                "the values follow from the other columns; to take \(Format.word(computed.count, "it", "them")) out of the dataset: \(update)"
+                "the values follow from the other columns; to take \(Format.word(computed.count, "it", or: "them")) out of the dataset: \(update)"
             )
         } else {
             let names = one.lostColumns.map(\.column).joined(separator: ", ")
             (reason, hint) = (
                 "it has no column \(names)",
-                "if \(Format.word(one.lostColumns.count, "it was", "they were")) dropped on purpose: \(update); else add the column again"
+                "if \(Format.word(one.lostColumns.count, "it was", or: "they were")) dropped on purpose: \(update); else add the column again"
             )
         }
         return SyncError(

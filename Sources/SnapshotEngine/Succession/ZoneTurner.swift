@@ -202,7 +202,8 @@ extension SyncContext {
             try await publishMembers(of: zone) { list, token in
                 for member in members where list.member(member.device) == nil {
                     try list.add(
-                        member.device, member.role, member.keys, floor: token, by: settings.device, zone.authority.signer(), at: now(), of: zone.history)
+                        member.device, as: member.role, with: member.keys, floor: token, by: settings.device, zone.authority.signer(), at: now(),
+                        of: zone.history)
                 }
             }
         }

@@ -60,19 +60,19 @@ package final class BlockParser: @unchecked Sendable {
         if number > 0, bytes.count > 0, bytes[0] == UInt8(ascii: ",") { position = 1 }
         while position < scanner.end {
             guard position > 0 || number == 0, scanner.base[position] == UInt8(ascii: "\n") else {
-                throw fault(number, count, .damaged, "a separator is missing before the entity")
+                throw fault(block: number, entity: count, .damaged, "a separator is missing before the entity")
             }
             let end: Int
             do throws(EntityFault) {
                 end = try entities.parse(scanner, at: position + 1, into: block)
             } catch {
-                throw fault(number, count, .badEntity, error.reason, column: error.column)
+                throw fault(block: number, entity: count, .badEntity, error.reason, column: error.column)
             }
-            try checkKey(block, number, count)
+            try checkKey(block, number: number, entity: count)
             count += 1
             guard end < scanner.end else { break }
             guard scanner.base[end] == UInt8(ascii: ","), end + 1 < scanner.end else {
-                throw fault(number, count, .damaged, "a separator is missing before the entity")
+                throw fault(block: number, entity: count, .damaged, "a separator is missing before the entity")
             }
             position = end + 1
         }
@@ -82,11 +82,11 @@ package final class BlockParser: @unchecked Sendable {
 
     /// Checks that the key of the entity just parsed is greater than the previous one.
     @inline(__always)
-    private func checkKey(_ block: EntityBlock, _ number: Int, _ count: Int) throws {
+    private func checkKey(_ block: EntityBlock, number: Int, entity count: Int) throws {
         switch block.takeKey(plan, entities, ordered: true) {
-        case .tooLong?: throw fault(number, count, .badEntity, "the key is longer than \(FormatLimits.keyBytes) bytes", column: plan.keyIndex)
+        case .tooLong?: throw fault(block: number, entity: count, .badEntity, "the key is longer than \(FormatLimits.keyBytes) bytes", column: plan.keyIndex)
         case .notAscending?:
-            throw fault(number, count, .outOfOrder, "its key does not come after the one before", column: plan.keyIndex)
+            throw fault(block: number, entity: count, .outOfOrder, "its key does not come after the one before", column: plan.keyIndex)
         case nil: break
         }
     }
@@ -98,7 +98,7 @@ package final class BlockParser: @unchecked Sendable {
 
     @inline(never)
     private func fault(
-        _ number: Int, _ count: Int, _ code: SyncError.FormatFault, _ reason: String, column: Int? = nil
+        block number: Int, entity count: Int, _ code: SyncError.FormatFault, _ reason: String, column: Int? = nil
     ) -> SyncError {
         let place = place(number) + ", entity \(count)" + (column.map { ", column \(plan.name($0))" } ?? "")
         return SyncError(format: code, at: place, reason, hint: Self.hint)

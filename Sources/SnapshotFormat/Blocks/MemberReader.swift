@@ -34,10 +34,10 @@ package final class MemberReader: @unchecked Sendable {
     ) throws {
         buffer.clear()
         guard stored.count == entry.length else {
-            throw Self.fault(stored.count < entry.length ? .truncated : .damaged, name(), "\(stored.count) bytes instead of \(entry.length)")
+            throw Self.fault(stored.count < entry.length ? .truncated : .damaged, at: name(), "\(stored.count) bytes instead of \(entry.length)")
         }
         guard ContentHash(of: stored) == entry.sha256 else {
-            throw Self.fault(.hashMismatch, name(), "its bytes do not match the hash in the index")
+            throw Self.fault(.hashMismatch, at: name(), "its bytes do not match the hash in the index")
         }
         guard let boxes else { return try inflate(member: stored, entry, name(), into: buffer) }
         let member = try SyncError.opening(name()) { () throws(BoxError) in try boxes.open(stored, kind: .member) }
@@ -48,20 +48,20 @@ package final class MemberReader: @unchecked Sendable {
         member compressed: UnsafeRawBufferPointer, _ entry: MemberEntry, _ name: @autoclosure () -> String, into buffer: ByteBuffer
     ) throws {
         guard let base = compressed.baseAddress, compressed.count >= FormatLimits.memberBytes, GzipMember.hasHeader(base) else {
-            throw Self.fault(.damaged, name(), "it does not begin as a member of version 1 does")
+            throw Self.fault(.damaged, at: name(), "it does not begin as a member of version 1 does")
         }
         let bodyLength = compressed.count - GzipMember.headerLength - GzipMember.trailerLength
         guard bodyLength <= Int(UInt32.max), entry.rawLength <= FormatLimits.blockRawBytes else {
-            throw Self.fault(.tooLarge, name(), "it declares more than \(FormatLimits.blockRawBytes) bytes")
+            throw Self.fault(.tooLarge, at: name(), "it declares more than \(FormatLimits.blockRawBytes) bytes")
         }
         buffer.reserve(entry.rawLength)
         let body = UnsafeRawBufferPointer(start: base + GzipMember.headerLength, count: bodyLength)
         switch try inflater.inflate(body, to: buffer.base, length: entry.rawLength) {
         case .done: break
-        case .tooLong: throw Self.fault(.damaged, name(), "it holds more than the declared \(entry.rawLength) bytes")
-        case .tooShort: throw Self.fault(.damaged, name(), "it holds less than the declared \(entry.rawLength) bytes")
-        case .followed: throw Self.fault(.damaged, name(), "something follows its deflate stream")
-        case .broken: throw Self.fault(.damaged, name(), "its deflate stream is broken")
+        case .tooLong: throw Self.fault(.damaged, at: name(), "it holds more than the declared \(entry.rawLength) bytes")
+        case .tooShort: throw Self.fault(.damaged, at: name(), "it holds less than the declared \(entry.rawLength) bytes")
+        case .followed: throw Self.fault(.damaged, at: name(), "something follows its deflate stream")
+        case .broken: throw Self.fault(.damaged, at: name(), "its deflate stream is broken")
         }
         buffer.count = entry.rawLength
         let trailer = base + GzipMember.headerLength + bodyLength
@@ -69,11 +69,11 @@ package final class MemberReader: @unchecked Sendable {
             UInt32(littleEndian: trailer.loadUnaligned(fromByteOffset: 4, as: UInt32.self)) == UInt32(truncatingIfNeeded: entry.rawLength)
         else {
             buffer.clear()
-            throw Self.fault(.damaged, name(), "its checksum or size does not match")
+            throw Self.fault(.damaged, at: name(), "its checksum or size does not match")
         }
     }
 
-    private static func fault(_ code: SyncError.FormatFault, _ name: String, _ reason: String) -> SyncError {
+    private static func fault(_ code: SyncError.FormatFault, at name: String, _ reason: String) -> SyncError {
         SyncError(format: code, at: name, reason, hint: "fetch the asset again; else have the writer run: snapsync export --full")
     }
 }

@@ -36,7 +36,7 @@ package final class SnapshotReader {
         members = MemberReader(boxes: boxes)
         parser = BlockParser(schema: schema)
         let text = ByteBuffer()
-        try Self.fetch(index.header, compressed, read)
+        try Self.fetch(index.header, into: compressed, read)
         try members.inflate(compressed.bytes, entry: index.header, name: "header", into: text)
         guard ContentHash(of: text.bytes) == index.header.rawSHA256 else { throw Self.rawFault("header") }
         header = try SnapshotHeader.parse(text.bytes)
@@ -54,7 +54,7 @@ package final class SnapshotReader {
         let entry = index.blocks[number].member
         let block = spare ?? EntityBlock()
         block.clear()
-        try Self.fetch(entry, compressed, read)
+        try Self.fetch(entry, into: compressed, read)
         try members.inflate(compressed.bytes, entry: entry, name: "\(index.dataset), block \(number)", into: block.raw)
         let separator = number == 0 ? 1 : 2
         guard block.raw.count > separator,
@@ -68,14 +68,14 @@ package final class SnapshotReader {
     /// Reads the tail.
     package func tail() throws -> SnapshotTail {
         let text = ByteBuffer()
-        try Self.fetch(index.tail, compressed, read)
+        try Self.fetch(index.tail, into: compressed, read)
         try members.inflate(compressed.bytes, entry: index.tail, name: "tail", into: text)
         guard ContentHash(of: text.bytes) == index.tail.rawSHA256 else { throw Self.rawFault("tail") }
         return try SnapshotTail.read(text.bytes, .init(index, at: header.syncTimestamp))
     }
 
     private static func fetch(
-        _ member: MemberEntry, _ buffer: ByteBuffer, _ read: (Int, UnsafeMutableRawBufferPointer) throws -> Void
+        _ member: MemberEntry, into buffer: ByteBuffer, _ read: (Int, UnsafeMutableRawBufferPointer) throws -> Void
     ) throws {
         buffer.clear()
         buffer.reserve(member.length)

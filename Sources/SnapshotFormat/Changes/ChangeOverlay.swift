@@ -94,7 +94,7 @@ package struct ChangeOverlay {
             return
         }
         if touched.isEmpty { return try block.give(to: sink) }
-        let merging = MergingSink(touched, schema.keyShape, sink) { try give($0, over: $1, to: sink) }
+        let merging = MergingSink(touched, schema.keyShape, to: sink) { try give($0, over: $1, to: sink) }
         try block.give(to: merging)
         try merging.finish()
     }
@@ -118,7 +118,7 @@ private final class MergingSink: EntitySink {
 
     /// - Parameter give: passes a changed entity on, put over the block's, if that has it.
     init(
-        _ touched: ArraySlice<EntityKey>, _ keyShape: KeyShape, _ sink: any EntitySink,
+        _ touched: ArraySlice<EntityKey>, _ keyShape: KeyShape, to sink: any EntitySink,
         give: @escaping (EntityKey, UnsafeBufferPointer<ColumnValue>?) throws -> Void
     ) {
         waiting = touched

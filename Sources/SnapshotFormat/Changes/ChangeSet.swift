@@ -70,7 +70,7 @@ package final class ChangeSet: @unchecked Sendable {
         let tail = UnsafeRawBufferPointer(rebasing: block.raw.bytes[tailStart...])
         try SnapshotTail.read(
             tail, .init(schema, columns: nil, at: syncTimestamp),
-            .init(
+            visitor: .init(
                 held: { key, entity in
                     held.append((key, try EntityDocument.make(schema) { try entity.give(to: $0) } ?? ""))
                     try entity.give(to: own)
@@ -110,7 +110,7 @@ package final class ChangeSet: @unchecked Sendable {
     }
 
     /// One entity, to be put over what the version before has.
-    func layer(_ number: Int, over sink: any EntitySink) -> Layer { Layer(entities, bounds[number]..<bounds[number + 1], sink) }
+    func layer(_ number: Int, over sink: any EntitySink) -> Layer { Layer(entities, bounds[number]..<bounds[number + 1], over: sink) }
 
     /// A sink that puts an entity over the entity that it gets, and passes the result on.
     final class Layer: EntitySink {
@@ -118,7 +118,7 @@ package final class ChangeSet: @unchecked Sendable {
         private let slots: Range<Int>
         private let sink: any EntitySink
 
-        init(_ block: EntityBlock, _ slots: Range<Int>, _ sink: any EntitySink) { (self.block, self.slots, self.sink) = (block, slots, sink) }
+        init(_ block: EntityBlock, _ slots: Range<Int>, over sink: any EntitySink) { (self.block, self.slots, self.sink) = (block, slots, sink) }
 
         func take(_ values: UnsafeBufferPointer<ColumnValue>) throws { try block.give(slots: slots, over: values, to: sink) }
 

@@ -25,16 +25,16 @@ final class EntityEncoder {
             case (let value, nil):
                 label(column, &cursor)
                 guard append(value, &cursor) || !column.isKey else {
-                    throw fault(values, index, "the key is text that is not UTF-8", "correct the row's key")
+                    throw fault(in: values, at: index, "the key is text that is not UTF-8", hint: "correct the row's key")
                 }
             case (.text(let text), .text):
                 label(column, &cursor)
                 if cursor.appendString(text), UTF8Check.firstFault(in: text) != nil {
-                    throw fault(values, index, "the text is not UTF-8", "correct the text in the database")
+                    throw fault(in: values, at: index, "the text is not UTF-8", hint: "correct the text in the database")
                 }
             case (.text(let text), .json), (.json(let text), .json):
                 if let reason = Self.jsonFault(text) {
-                    throw fault(values, index, "it is not one JSON value: \(reason)", "correct the text in the database")
+                    throw fault(in: values, at: index, "it is not one JSON value: \(reason)", hint: "correct the text in the database")
                 }
                 label(column, &cursor)
                 cursor.append(text)
@@ -42,11 +42,11 @@ final class EntityEncoder {
                 label(column, &cursor)
                 cursor.append(decimal: value)
             case (.integer(let value), .boolean):
-                guard value == 0 || value == 1 else { throw fault(values, index, "a boolean must be 0 or 1", Self.shapeHint) }
+                guard value == 0 || value == 1 else { throw fault(in: values, at: index, "a boolean must be 0 or 1", hint: Self.shapeHint) }
                 label(column, &cursor)
                 cursor.append(value == 1 ? "true" : "false")
             case (.real(let value), .real):
-                guard value.isFinite else { throw fault(values, index, "an infinite number has no JSON text", Self.shapeHint) }
+                guard value.isFinite else { throw fault(in: values, at: index, "an infinite number has no JSON text", hint: Self.shapeHint) }
                 label(column, &cursor)
                 cursor.append(real: value)
             case (.blob(let bytes), .blob):
@@ -54,7 +54,7 @@ final class EntityEncoder {
                 cursor.appendBase64(bytes)
             case (let value, let shape?):
                 throw fault(
-                    values, index, "it holds \(Self.storageClass(value)), and the column is of type \(shape.rawValue)", Self.shapeHint)
+                    in: values, at: index, "it holds \(Self.storageClass(value)), and the column is of type \(shape.rawValue)", hint: Self.shapeHint)
             }
         }
         cursor.append(UInt8(ascii: "}"))
@@ -122,9 +122,9 @@ final class EntityEncoder {
     func nullFault(_ values: UnsafeBufferPointer<ColumnValue>, _ index: Int) -> SyncError {
         plan.columns[index].isKey
             ? fault(
-                values, index, plan.keyShape.isSingle ? "the key is NULL" : "a column of the key is NULL",
-                "SQLite allows NULL in a primary key; delete the row or give it a key")
-            : fault(values, index, "it is NULL, and the column is required", "fill the column, or mark it as optional in the dataset file")
+                in: values, at: index, plan.keyShape.isSingle ? "the key is NULL" : "a column of the key is NULL",
+                hint: "SQLite allows NULL in a primary key; delete the row or give it a key")
+            : fault(in: values, at: index, "it is NULL, and the column is required", hint: "fill the column, or mark it as optional in the dataset file")
     }
 
     private static func storageClass(_ value: ColumnValue) -> String {
@@ -140,7 +140,7 @@ final class EntityEncoder {
 
     @inline(never)
     private func fault(
-        _ values: UnsafeBufferPointer<ColumnValue>, _ index: Int, _ reason: String, _ hint: String? = nil
+        in values: UnsafeBufferPointer<ColumnValue>, at index: Int, _ reason: String, hint: String? = nil
     ) -> SyncError {
         SyncError(format: .badRow, at: place(values, index), reason, hint: hint)
     }
@@ -165,14 +165,15 @@ final class EntityEncoder {
     private func withOtherKey<T>(_ values: UnsafeBufferPointer<ColumnValue>, using bytes: inout [UInt8], _ body: (LentKey) throws -> T) throws -> T {
         let result = try plan.keyShape.lendKey(of: values, using: &bytes) { key in
             guard key.byteCount <= FormatLimits.keyBytes else {
-                throw fault(values, plan.keyIndex, "the key is longer than \(FormatLimits.keyBytes) bytes", "use a shorter key, its hash for example")
+                throw fault(
+                    in: values, at: plan.keyIndex, "the key is longer than \(FormatLimits.keyBytes) bytes", hint: "use a shorter key, its hash for example")
             }
             return try body(key)
         }
         if let result { return result }
         let index = plan.keyShape.unusableColumn(of: values) ?? plan.keyIndex
         if values[index].isNull { throw nullFault(values, index) }
-        throw fault(values, index, "an infinite number cannot be a key", "correct the row's key")
+        throw fault(in: values, at: index, "an infinite number cannot be a key", hint: "correct the row's key")
     }
 
     /// `notifications, key "n-17", column body`.

@@ -16,7 +16,7 @@ extension EntityParser {
             guard position < scanner.end, base[position] == UInt8(ascii: "\"") else { throw EntityFault("a field's name is expected") }
             let name = position + 1
             let nameEnd = try grammar { () throws(JSONFault) in try scanner.skipString(position) }
-            let index = try grammar { () throws(JSONFault) in try column(scanner, name, nameEnd - 1, after: last) }
+            let index = try grammar { () throws(JSONFault) in try column(scanner, from: name, to: nameEnd - 1, after: last) }
             let colon = scanner.skipSpace(nameEnd)
             guard colon < scanner.end, base[colon] == UInt8(ascii: ":") else { throw EntityFault("':' is missing", column: index) }
             if let index {
@@ -24,7 +24,7 @@ extension EntityParser {
                 seen[index] = generation
                 follower[last] = index
                 last = index
-                position = try value(scanner, after: colon, index, firstSlot, block)
+                position = try value(scanner, after: colon, of: index, firstSlot: firstSlot, into: block)
             } else {
                 try note(unknown: try grammar { () throws(JSONFault) in try scanner.unescape(name, nameEnd - 1) }, &unknown, block)
                 position = try grammar { () throws(JSONFault) in try scanner.skipValue(scanner.skipSpace(colon + 1)) }
@@ -52,7 +52,7 @@ extension EntityParser {
             let name = position + 2
             position = try grammar { () throws(JSONFault) in try scanner.skipString(name - 1) }
             let end = position - 1
-            let found = try grammar { () throws(JSONFault) in try column(scanner, name, end, after: 0) }
+            let found = try grammar { () throws(JSONFault) in try column(scanner, from: name, to: end, after: 0) }
             guard let index = found else {
                 var names: Set<[UInt8]> = []
                 try note(unknown: try grammar { () throws(JSONFault) in try scanner.unescape(name, end) }, &names, block)
@@ -77,7 +77,7 @@ extension EntityParser {
 
     /// Parses the value after the colon into a slot, unless it means that the column is absent. Returns the position after it.
     private func value(
-        _ scanner: JSONScanner, after colon: Int, _ index: Int, _ firstSlot: Int, _ block: EntityBlock
+        _ scanner: JSONScanner, after colon: Int, of index: Int, firstSlot: Int, into block: EntityBlock
     ) throws(EntityFault) -> Int {
         let base = scanner.base
         let start = scanner.skipSpace(colon + 1)
@@ -92,7 +92,7 @@ extension EntityParser {
         switch shape {
         case .text:
             guard base[start] == UInt8(ascii: "\"") else { throw EntityFault("a string is expected", column: index) }
-            let (offset, count, after) = try grammar(index) { () throws(JSONFault) in try unescape(scanner, start, block.scratch) }
+            let (offset, count, after) = try grammar(index) { () throws(JSONFault) in try unescape(scanner, at: start, to: block.scratch) }
             slot = EntitySlot(.scratchText, column: index, beginsEntity: beginsEntity, offset: offset, count: count)
             end = after
         case .json:
@@ -102,7 +102,7 @@ extension EntityParser {
             end = isForeign ? valueEnd : scanner.skipSpace(valueEnd)
             slot = EntitySlot(.json, column: index, beginsEntity: beginsEntity, offset: offset, count: end - offset)
         case nil, .integer, .boolean, .real, .blob:
-            (slot, end) = try scalar(scanner, start, index, beginsEntity, block.scratch)
+            (slot, end) = try scalar(scanner, at: start, of: index, beginsEntity: beginsEntity, to: block.scratch)
         }
         if index == plan.keyIndex { note(keySlot: block.slotCount) }
         (block.slots + block.slotCount).initialize(to: slot)
@@ -111,7 +111,7 @@ extension EntityParser {
     }
 
     /// The position of the column whose name is between `start` and `end`, or nil. Tries first the column that followed last time.
-    private func column(_ scanner: JSONScanner, _ start: Int, _ end: Int, after last: Int) throws(JSONFault) -> Int? {
+    private func column(_ scanner: JSONScanner, from start: Int, to end: Int, after last: Int) throws(JSONFault) -> Int? {
         let name = UnsafeRawBufferPointer(start: scanner.base + start, count: end - start)
         if name.contains(UInt8(ascii: "\\")) {
             let plain = try scanner.unescape(start, end)

@@ -4,7 +4,7 @@ internal import StrictText
 extension EntityParser {
     /// Writes the string at `start` to `scratch` without its escapes. Returns its range there and the position after the string.
     func unescape(
-        _ scanner: JSONScanner, _ start: Int, _ scratch: ByteBuffer
+        _ scanner: JSONScanner, at start: Int, to scratch: ByteBuffer
     ) throws(JSONFault) -> (offset: Int, count: Int, end: Int) {
         let end = try scanner.skipString(start)
         let close = end - 1
@@ -30,7 +30,7 @@ extension EntityParser {
 
     /// Parses an integer, boolean, real, blob, or value without a shape. The caller has skipped white space and handled `null`.
     func scalar(
-        _ scanner: JSONScanner, _ start: Int, _ index: Int, _ beginsEntity: Bool, _ scratch: ByteBuffer
+        _ scanner: JSONScanner, at start: Int, of index: Int, beginsEntity: Bool, to scratch: ByteBuffer
     ) throws(EntityFault) -> (EntitySlot, end: Int) {
         let base = scanner.base
         switch plan.columns[index].shape {
@@ -44,21 +44,21 @@ extension EntityParser {
                 throw EntityFault("a number is expected", column: index)
             }
             let (end, isInteger) = try grammar(index) { () throws(JSONFault) in try scanner.skipNumber(start) }
-            return (try number(base + start, end - start, isInteger, index, beginsEntity), end)
+            return (try number(base + start, count: end - start, isInteger: isInteger, of: index, beginsEntity: beginsEntity), end)
         case nil:
-            return try plainValue(scanner, start, index, beginsEntity, scratch)
+            return try plainValue(scanner, at: start, of: index, beginsEntity: beginsEntity, to: scratch)
         default:
-            let (offset, count, end) = try bytes(scanner, start, index, scratch)
+            let (offset, count, end) = try bytes(scanner, at: start, of: index, to: scratch)
             return (EntitySlot(.blob, column: index, beginsEntity: beginsEntity, offset: offset, count: count), end)
         }
     }
 
     /// Decodes a base64 string to `scratch`. Returns its range there and the position after the string.
     private func bytes(
-        _ scanner: JSONScanner, _ start: Int, _ index: Int, _ scratch: ByteBuffer
+        _ scanner: JSONScanner, at start: Int, of index: Int, to scratch: ByteBuffer
     ) throws(EntityFault) -> (offset: Int, count: Int, end: Int) {
         guard scanner.base[start] == UInt8(ascii: "\"") else { throw EntityFault("a string in base64 is expected", column: index) }
-        let (offset, count, end) = try grammar(index) { () throws(JSONFault) in try unescape(scanner, start, scratch) }
+        let (offset, count, end) = try grammar(index) { () throws(JSONFault) in try unescape(scanner, at: start, to: scratch) }
         let digits = scratch.base + offset
         guard let length = Base64.decode(digits, count: count, to: digits) else {
             throw EntityFault("the string is not base64", column: index)
@@ -69,7 +69,7 @@ extension EntityParser {
 
     /// Parses a value whose JSON form determines its storage class.
     private func plainValue(
-        _ scanner: JSONScanner, _ start: Int, _ index: Int, _ beginsEntity: Bool, _ scratch: ByteBuffer
+        _ scanner: JSONScanner, at start: Int, of index: Int, beginsEntity: Bool, to scratch: ByteBuffer
     ) throws(EntityFault) -> (EntitySlot, end: Int) {
         let base = scanner.base
         switch base[start] {
@@ -78,13 +78,13 @@ extension EntityParser {
             if close < scanner.end, base[close] == UInt8(ascii: "\"") {
                 return (EntitySlot(.rawText, column: index, beginsEntity: beginsEntity, offset: start + 1, count: close - start - 1), close + 1)
             }
-            let (offset, count, end) = try grammar(index) { () throws(JSONFault) in try unescape(scanner, start, scratch) }
+            let (offset, count, end) = try grammar(index) { () throws(JSONFault) in try unescape(scanner, at: start, to: scratch) }
             return (EntitySlot(.scratchText, column: index, beginsEntity: beginsEntity, offset: offset, count: count), end)
         case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
             let (end, isInteger) = try grammar(index) { () throws(JSONFault) in try scanner.skipNumber(start) }
-            return (try number(base + start, end - start, isInteger, index, beginsEntity), end)
+            return (try number(base + start, count: end - start, isInteger: isInteger, of: index, beginsEntity: beginsEntity), end)
         case UInt8(ascii: "{"):
-            return try valueObject(scanner, start, index, beginsEntity, scratch)
+            return try valueObject(scanner, at: start, of: index, beginsEntity: beginsEntity, to: scratch)
         default:
             throw EntityFault("a number, a string or an object with the member base64, textBase64 or real is expected", column: index)
         }
@@ -92,7 +92,7 @@ extension EntityParser {
 
     /// Parses an object that stands for a value that JSON cannot express.
     private func valueObject(
-        _ scanner: JSONScanner, _ start: Int, _ index: Int, _ beginsEntity: Bool, _ scratch: ByteBuffer
+        _ scanner: JSONScanner, at start: Int, of index: Int, beginsEntity: Bool, to scratch: ByteBuffer
     ) throws(EntityFault) -> (EntitySlot, end: Int) {
         let base = scanner.base
         func expect(_ byte: UInt8, at position: Int) throws(EntityFault) -> Int {
@@ -122,7 +122,7 @@ extension EntityParser {
             let value: Double = isNegative ? -.infinity : .infinity
             slot = EntitySlot(.real, column: index, beginsEntity: beginsEntity, bits: value.bitPattern)
         case .blob, .text:
-            let (offset, count, after) = try bytes(scanner, content, index, scratch)
+            let (offset, count, after) = try bytes(scanner, at: content, of: index, to: scratch)
             end = after
             // Each value has only one form: UTF-8 text must be a string.
             if member == .text, UTF8Check.firstFault(in: UnsafeRawBufferPointer(start: scratch.base + offset, count: count)) == nil {
@@ -135,7 +135,7 @@ extension EntityParser {
     }
 
     private func number(
-        _ token: UnsafePointer<UInt8>, _ count: Int, _ isInteger: Bool, _ index: Int, _ beginsEntity: Bool
+        _ token: UnsafePointer<UInt8>, count: Int, isInteger: Bool, of index: Int, beginsEntity: Bool
     ) throws(EntityFault) -> EntitySlot {
         let shape = plan.columns[index].shape
         // Without a shape, a number without fraction and exponent is an integer.

@@ -81,7 +81,7 @@ final class EntityParser {
                             .rawText, column: index, beginsEntity: beginsEntity, offset: position + 1, count: close - position - 1))
                     position = close + 1
                 } else {
-                    guard let (offset, length, after) = try? unescape(scanner, position, block.scratch) else { return nil }
+                    guard let (offset, length, after) = try? unescape(scanner, at: position, to: block.scratch) else { return nil }
                     slot.initialize(
                         to: EntitySlot(
                             .scratchText, column: index, beginsEntity: beginsEntity, offset: offset, count: length))
@@ -101,7 +101,7 @@ final class EntityParser {
                         .json, column: index, beginsEntity: beginsEntity, offset: position, count: after - position))
                 position = after
             case nil, .integer, .boolean, .real, .blob:
-                guard let (value, after) = try? scalar(scanner, position, index, beginsEntity, block.scratch) else { return nil }
+                guard let (value, after) = try? scalar(scanner, at: position, of: index, beginsEntity: beginsEntity, to: block.scratch) else { return nil }
                 slot.initialize(to: value)
                 position = after
             }

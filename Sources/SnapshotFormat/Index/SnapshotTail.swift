@@ -73,8 +73,8 @@ package struct SnapshotTail: Hashable, Sendable {
     ///
     /// - Throws: ``SyncError`` with `.truncated`, `.damaged`, `.badEntity` or `.outOfOrder`.
     @discardableResult
-    package static func read(_ bytes: UnsafeRawBufferPointer, _ form: Form, _ visitor: Visitor = Visitor()) throws -> SnapshotTail {
-        var parser = TailParser(bytes, form, visitor)
+    package static func read(_ bytes: UnsafeRawBufferPointer, _ form: Form, visitor: Visitor = Visitor()) throws -> SnapshotTail {
+        var parser = TailParser(bytes, form, visitor: visitor)
         return try parser.parse()
     }
 }
@@ -90,7 +90,7 @@ private struct TailParser {
     /// The keys of held entities, ascending. No deletion has one of them, and no run covers one.
     private var held: [EntityKey] = []
 
-    init(_ bytes: UnsafeRawBufferPointer, _ form: SnapshotTail.Form, _ visitor: SnapshotTail.Visitor) {
+    init(_ bytes: UnsafeRawBufferPointer, _ form: SnapshotTail.Form, visitor: SnapshotTail.Visitor) {
         reader = LiteralReader(bytes, place: "tail")
         self.form = form
         self.visitor = visitor

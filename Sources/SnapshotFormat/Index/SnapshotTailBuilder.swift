@@ -29,25 +29,25 @@ package struct SnapshotTailBuilder {
 
     /// Adds a tombstone.
     package mutating func addDeletion(of key: EntityKey, at instant: Instant) {
-        Self.begin("id", key, &deletions)
-        Self.end(",\"deletedAt\":\"", instant, &deletions)
+        Self.begin("id", key, to: &deletions)
+        Self.end(",\"deletedAt\":\"", instant, to: &deletions)
     }
 
     /// Adds an entity's instant; nil for its own timestamp, which only a column can have.
     package mutating func add(_ part: InstantPart, _ instant: Instant?, of key: EntityKey) {
         change(part) {
-            Self.begin("id", key, &$0)
-            Self.end(",\"at\":\"", instant, &$0)
+            Self.begin("id", key, to: &$0)
+            Self.end(",\"at\":\"", instant, to: &$0)
         }
     }
 
     /// Adds the instant of a run of entities.
     package mutating func add(_ part: InstantPart, of run: InstantRun) {
         change(part) {
-            Self.begin("from", run.first, &$0)
+            Self.begin("from", run.first, to: &$0)
             $0 += ",\"to\":".utf8
             Self.add(run.last, to: &$0)
-            Self.end(",\"at\":\"", run.at, &$0)
+            Self.end(",\"at\":\"", run.at, to: &$0)
         }
     }
 
@@ -116,7 +116,7 @@ package struct SnapshotTailBuilder {
         return text
     }
 
-    private static func begin(_ label: StaticString, _ key: EntityKey, _ list: inout [UInt8]) {
+    private static func begin(_ label: StaticString, _ key: EntityKey, to list: inout [UInt8]) {
         list += (list.isEmpty ? "{\"\(label)\":" : ",{\"\(label)\":").utf8
         add(key, to: &list)
     }
@@ -133,7 +133,7 @@ package struct SnapshotTailBuilder {
         }
     }
 
-    private static func end(_ label: String, _ instant: Instant?, _ list: inout [UInt8]) {
+    private static func end(_ label: String, _ instant: Instant?, to list: inout [UInt8]) {
         if let instant {
             list += label.utf8
             list += instant.description.utf8

@@ -167,7 +167,7 @@ extension SyncEngine {
     }
 
     private func heldRows(_ datasets: [DatasetSchema], _ transaction: LocalTransaction) throws -> [ConflictsReport.HeldRow] {
-        try TableVersion(transaction, datasets, .json, own: nil).heldRows().sorted { $0.place < $1.place }.compactMap { place, row in
+        try TableVersion(transaction, of: datasets, .json, own: nil).heldRows().sorted { $0.place < $1.place }.compactMap { place, row in
             let schema = datasets[place.dataset]
             // What this device has inserted or deleted under the key is an edit of the held row.
             guard try transaction.changeLog.change(of: place.key, in: schema) == nil else { return nil }

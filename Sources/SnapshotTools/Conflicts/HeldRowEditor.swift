@@ -44,7 +44,7 @@ private struct HeldRowEditor {
     let path: String
 
     func edit(_ key: String, in dataset: String, setting columns: [ExactText: String]?) throws -> HeldRowReport {
-        let version = TableVersion(transaction, settings.datasets, .json, own: nil, hasChanges: true)
+        let version = TableVersion(transaction, of: settings.datasets, .json, own: nil, hasChanges: true)
         let all = try version.heldRows().filter { settings.datasets[$0.place.dataset].name.exact == dataset.exact }.map { held in
             (held: held, name: try transaction.reported(held.place.key, of: settings.datasets[held.place.dataset]).description)
         }

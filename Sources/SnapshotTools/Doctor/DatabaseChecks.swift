@@ -158,7 +158,7 @@ enum DatabaseChecks {
         case .failure(let error): return [.error("held", error, means: "whether rows of \(one.schema.name) are held is not known")]
         case .success(0): return []
         case .success(let count):
-            let found = "\(Format.count(count, "row")) of \(one.schema.name) \(Format.word(count, "is", "are")) held: "
+            let found = "\(Format.count(count, "row")) of \(one.schema.name) \(Format.word(count, "is", or: "are")) held: "
             return [
                 .warning(
                     "held", .tryAgainLater, found + "a value that only one row may have is taken, or a row that they refer to is missing",

@@ -67,7 +67,7 @@ enum SyncChecks {
                     do: "run: snapsync sync \(place)")
             }
             guard dataset.changes > 0 else { return .ok("changes", "\(dataset.name): nothing was changed since the last sync") }
-            let found = "\(dataset.name): \(Format.count(dataset.changes, "entity was", "entities were")) changed since the last version"
+            let found = "\(dataset.name): \(Format.count(dataset.changes, "entity was", or: "entities were")) changed since the last version"
             guard !dataset.changesStay else {
                 return .notice(
                     "changes", found, means: "readers may not edit \(dataset.name), so no other device gets this",
@@ -141,7 +141,7 @@ enum SyncChecks {
         return [
             .notice(
                 "copies",
-                "\(Format.count(status.copies.count, "copy", "copies")) of earlier data in \(status.database).snapsync-kept (\(size))",
+                "\(Format.count(status.copies.count, "copy", or: "copies")) of earlier data in \(status.database).snapsync-kept (\(size))",
                 means: "what was replaced on purpose is kept there",
                 do: "snapsync prune --local --keep-last N \(place) keeps the last N")
         ]

@@ -49,8 +49,8 @@ enum ZoneChecks {
                 asks == 0
                     ? .ok("members", "the zone is \(signature.sentence)")
                     : .notice(
-                        "members", "\(Format.count(asks, "device asks", "devices ask")) to be a member of the signed zone",
-                        means: "until then what \(Format.word(asks, "it sends", "they send")) is refused",
+                        "members", "\(Format.count(asks, "device asks", or: "devices ask")) to be a member of the signed zone",
+                        means: "until then what \(Format.word(asks, "it sends", or: "they send")) is refused",
                         do: "compare the words on a member that publishes: snapsync member list \(place)"))
             if signature.fingerprint != nil, signature.role == nil {
                 findings.append(

@@ -37,9 +37,9 @@ struct DanglingReport: Sendable {
                 one.rows.prefix(Self.limit).map { "row \($0.key?.description ?? "NULL") refers to \($0.parentKey)" }.joined(separator: ", ")
                 + (one.count > one.rows.count ? ", …" : "")
             let found =
-                "\(database), table \(one.table): \(Format.count(one.count, "row refers to a row", "rows refer to rows")) of \(one.parentTable) that \(Format.word(one.count, "is", "are")) not there (\(named))"
+                "\(database), table \(one.table): \(Format.count(one.count, "row refers to a row", or: "rows refer to rows")) of \(one.parentTable) that \(Format.word(one.count, "is", or: "are")) not there (\(named))"
             warnings.append(
-                "\(found); an application left \(Format.word(one.count, "it", "them")) so; insert the parent, or change or delete the \(Format.word(one.count, "row", "rows"))"
+                "\(found); an application left \(Format.word(one.count, "it", or: "them")) so; insert the parent, or change or delete the \(Format.word(one.count, "row", or: "rows"))"
             )
         }
     }

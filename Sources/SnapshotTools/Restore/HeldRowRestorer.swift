@@ -10,7 +10,7 @@ struct HeldRowRestorer {
     let publishes: Bool
     let now: Instant
 
-    private var version: TableVersion { TableVersion(transaction, [schema], .json, own: nil, hasChanges: true) }
+    private var version: TableVersion { TableVersion(transaction, of: [schema], .json, own: nil, hasChanges: true) }
 
     /// The rows that are held.
     func rows() throws -> [EntityKey: VersionRow] {

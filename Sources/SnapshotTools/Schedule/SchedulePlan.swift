@@ -227,7 +227,7 @@ struct CronTime: Hashable, Sendable {
             .refused, at: "every \(AgeText.words(seconds: seconds))",
             "cron cannot keep that interval evenly: it counts minutes within the hour and hours within the day",
             hint:
-                "the nearest \(Format.word(near.count, "that it can is", "that it can are")) \(near.joined(separator: " and ")); systemd can keep any, snapsync watch needs none"
+                "the nearest \(Format.word(near.count, "that it can is", or: "that it can are")) \(near.joined(separator: " and ")); systemd can keep any, snapsync watch needs none"
         )
     }
 

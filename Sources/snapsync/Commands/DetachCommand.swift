@@ -36,7 +36,7 @@ extension DetachReport {
         return ["\(database) is no longer part of zone \(zone); its tables and the cloud are as they were"]
             + (keptChanges > 0
                 ? [
-                    "  \(Format.count(keptChanges, "edit that no version has waits", "edits that no version has wait")) for the next init of this database with zone \(zone)"
+                    "  \(Format.count(keptChanges, "edit that no version has waits", or: "edits that no version has wait")) for the next init of this database with zone \(zone)"
                 ] : []) + keptFiles.map { "  held rows, or edits in open conflicts, are kept in \($0)" }
     }
 }

@@ -100,7 +100,7 @@ extension VerifyReport {
             let contents = one.isOpened ? "\(Format.entities(one.recordCount)) in \(blocks)" : "sealed"
             return "sound: \(one.name), \(contents), \(Format.bytes(one.size)) in \(one.file)"
         }
-        let own = localChanges.map { $0 == 0 ? "" : ", and \(Format.count($0, "entity", "entities")) changed here since" } ?? ""
+        let own = localChanges.map { $0 == 0 ? "" : ", and \(Format.count($0, "entity", or: "entities")) changed here since" } ?? ""
         let local = localMatches == true ? ["sound: the local tables are the applied version\(own)"] : []
         let missing = arriving.isEmpty ? "all is well" : "not all is there yet; nothing that is there is damaged"
         return (found + local).map { Line($0) } + notices.map { Line($0, .attention) }

@@ -104,7 +104,7 @@ extension SyncReport {
 
     /// The lines about changes that stay on this device.
     var keptLines: [String] {
-        kept.map { "  \($0.dataset): \(Format.count($0.changes, "change")) \(Format.word($0.changes, "stays", "stay")) here: \($0.reason)" }
+        kept.map { "  \($0.dataset): \(Format.count($0.changes, "change")) \(Format.word($0.changes, "stays", or: "stay")) here: \($0.reason)" }
     }
 
     /// The warnings of both directions.

@@ -28,11 +28,11 @@ import Testing
             foundCount += 1
             commonCount += found.common == nil ? 0 : 1
             exceptionCount += found.instants.count + found.deletions.count
-            let instants = try history.instants { try $0.forEachEntity(of: history.schema, in: found, $1) }
+            let instants = try history.instants { try $0.forEachEntity(of: history.schema, in: found, do: $1) }
             let expected = try history.outcome { transaction in
                 try transaction.changeLog.consolidate(of: [history.schema])
                 let changes = try transaction.changeLog.changes(of: history.schema, in: KeyRange(number: 0, first: nil, next: nil))
-                #expect(try history.instants(transaction) { try $0.forEachEntity(of: history.schema, $1) } == instants, "seed \(seed)")
+                #expect(try history.instants(transaction) { try $0.forEachEntity(of: history.schema, do: $1) } == instants, "seed \(seed)")
                 #expect(changes.filter(\.isDeletion).map { "\($0.key) \($0.instant)" } == found.deletions.map { "\($0.key) \($0.at)" }, "seed \(seed)")
                 #expect(changes.map(\.instant).max() == found.latest, "seed \(seed)")
                 if let columns = found.columns {

@@ -68,14 +68,14 @@ extension ConflictsReport {
         let count = "\(Format.count(open, "edit")) lost to other edits"
         return [conflicts.isEmpty ? "no edit has lost to another one" : count] + conflicts.flatMap(\.lines)
             + (held.isEmpty
-                ? [] : ["\(Format.count(held.count, "row is", "rows are")) held, in no table, until \(Format.word(held.count, "it fits", "they fit"))"])
+                ? [] : ["\(Format.count(held.count, "row is", or: "rows are")) held, in no table, until \(Format.word(held.count, "it fits", or: "they fit"))"])
             + held.map { row in
                 let fits = "it fits here; the next sync shows it, if it fits where it is published"
                 let why = row.obstacles.isEmpty ? fits : row.obstacles.joined(separator: "; ")
                 return "  \(row.dataset) \(row.key): \(why)"
             }
             + (removed > 0
-                ? ["  \(Format.count(removed, "older entry was", "older entries were")) removed: the journal keeps 90 days and 16 MiB"] : [])
+                ? ["  \(Format.count(removed, "older entry was", or: "older entries were")) removed: the journal keeps 90 days and 16 MiB"] : [])
     }
 }
 

@@ -62,7 +62,7 @@ extension TurnOverReport {
     }
 
     private func devices(willAsk: Bool) -> [String] {
-        let stay = "\(willAsk ? "would stay" : "stay") \(Format.word(admitted.count, "a member", "members"))"
+        let stay = "\(willAsk ? "would stay" : "stay") \(Format.word(admitted.count, "a member", or: "members"))"
         return (admitted.isEmpty ? [] : ["  \(admitted.joined(separator: ", ")) \(stay)"])
             + (toApprove.isEmpty
                 ? []
