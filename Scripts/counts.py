@@ -21,7 +21,7 @@ CEILINGS = [
     ("files of Sources", 515, 600),
     ("lines of the largest module", 13_700, 8_000),
     ("files of the largest module", 80, 80),
-    ("functions with three unlabelled parameters", 86, 0),
+    ("functions with three unlabelled parameters", 0, 0),
     ("functions with more than seven parameters", 13, 0),
     ("lines of Tests", 49_200, 40_000),
     ("lines of Scripts, Benchmarks and Makefile", 1_405, 1_000),

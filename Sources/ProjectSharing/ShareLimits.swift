@@ -31,12 +31,12 @@ public enum ShareLimits {
             try verify(item.detail, "the detail", at: place, upTo: textByteCount, mayBeEmpty: true)
             // Compare ids as bytes: texts that only look the same are different ids.
             guard ids.insert(ContentHash.of(item.id.utf8)).inserted else {
-                throw refusal(place, "another item of the project has the same id", "give each item an id of its own")
+                throw refusal(place, "another item of the project has the same id", hint: "give each item an id of its own")
             }
         }
         let size = (try? StrictJSON.encode(draft))?.count ?? 0
         guard size <= projectByteCount else {
-            throw refusal("project", "the project has \(size) bytes as JSON, at most \(projectByteCount) are shared", "split it into several projects")
+            throw refusal("project", "the project has \(size) bytes as JSON, at most \(projectByteCount) are shared", hint: "split it into several projects")
         }
     }
 
@@ -52,13 +52,13 @@ public enum ShareLimits {
     public static func isBlank(_ text: String) -> Bool { text.unicodeScalars.allSatisfy(\.properties.isWhitespace) }
 
     private static func verify(_ text: String, _ what: String, at place: String, upTo limit: Int, mayBeEmpty: Bool = false) throws(CloudError) {
-        guard mayBeEmpty || !isBlank(text) else { throw refusal(place, "\(what) is empty", "write something other than white space") }
+        guard mayBeEmpty || !isBlank(text) else { throw refusal(place, "\(what) is empty", hint: "write something other than white space") }
         guard text.utf8.count <= limit else {
-            throw refusal(place, "\(what) has \(text.utf8.count) bytes, at most \(limit) are allowed", "make it shorter")
+            throw refusal(place, "\(what) has \(text.utf8.count) bytes, at most \(limit) are allowed", hint: "make it shorter")
         }
     }
 
-    private static func refusal(_ place: String, _ reason: String, _ hint: String) -> CloudError {
+    private static func refusal(_ place: String, _ reason: String, hint: String) -> CloudError {
         CloudError(.invalidArguments, at: place, reason, hint: hint)
     }
 }

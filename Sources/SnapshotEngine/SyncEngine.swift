@@ -44,7 +44,7 @@ public final class SyncEngine: Sendable {
     /// - Throws: ``SyncError`` if the database cannot be opened.
     public convenience init(database path: String, cloud: CloudDatabase? = nil, options: EngineOptions = EngineOptions()) throws {
         let waiting = LocalDatabase.waiting(for: path, options.logger)
-        self.init(try SyncError.at(.open) { try LocalDatabase(path: path, setup: options.connectionSetup, waiting: waiting) }, cloud, options)
+        self.init(try SyncError.at(.open) { try LocalDatabase(path: path, setup: options.connectionSetup, waiting: waiting) }, cloud, options: options)
     }
 
     /// Works on an application's own database pool or queue. The database must be a file, which is set up by its path (``setUp(_:in:)``).
@@ -63,10 +63,10 @@ public final class SyncEngine: Sendable {
     /// - Throws: ``SyncError`` if the database is not a file.
     public convenience init(database: any DatabaseWriter, cloud: CloudDatabase? = nil, options: EngineOptions = EngineOptions()) throws {
         let waiting = LocalDatabase.waiting(for: database.path, options.logger)
-        self.init(try SyncError.at(.open) { try LocalDatabase(lent: database, setup: options.connectionSetup, waiting: waiting) }, cloud, options)
+        self.init(try SyncError.at(.open) { try LocalDatabase(lent: database, setup: options.connectionSetup, waiting: waiting) }, cloud, options: options)
     }
 
-    private init(_ database: LocalDatabase, _ cloud: CloudDatabase?, _ options: EngineOptions) {
+    private init(_ database: LocalDatabase, _ cloud: CloudDatabase?, options: EngineOptions) {
         let requests = RequestMeter(), kept = Mutex<(settings: SyncSettings, cloud: CloudDatabase)?>(nil)
         (self.database, backend, self.options, self.requests) = (database, cloud, options, requests)
         gate = SyncGate(database: database, options: options.gate, now: options.now, logger: options.logger)

@@ -49,7 +49,7 @@ package struct BlockComparison: Sendable {
                         let rows = reader.ranges(of: schema)
                         let hasher = RangeHasher(schema: schema)
                         while let position = queue.claim(below: numbers.count) {
-                            let isSame = try compare(numbers[position], rows, hasher)
+                            let isSame = try compare(numbers[position], in: rows, by: hasher)
                             guard queue.put(isSame, at: position) else { return }
                         }
                     }
@@ -66,7 +66,7 @@ package struct BlockComparison: Sendable {
         }
     }
 
-    private func compare(_ number: Int, _ rows: RangeReader, _ hasher: RangeHasher) throws -> Bool {
+    private func compare(_ number: Int, in rows: RangeReader, by hasher: RangeHasher) throws -> Bool {
         hasher.begin(index.blocks[number])
         do {
             try rows.read(index.range(ofBlock: number), into: hasher)

@@ -95,11 +95,11 @@ private struct BlockWorker {
     func work(_ number: Int, _ block: EntityBlock) throws {
         let entry = asset.index.blocks[number]
         try asset.fetch(entry.member, into: compressed)
-        try step(.verify, number) {
+        try step(.verify, of: number) {
             try reader.inflate(compressed.bytes, entry: entry.member, name: "block \(number)", into: block.raw)
             if hasHashCheck { try checkHash(of: block.raw, entry, number) }
         }
-        try step(.decode, number) { try parser?.parse(block, number: number, of: asset.index) }
+        try step(.decode, of: number) { try parser?.parse(block, number: number, of: asset.index) }
     }
 
     private func checkHash(of raw: ByteBuffer, _ entry: BlockEntry, _ number: Int) throws {
@@ -110,7 +110,7 @@ private struct BlockWorker {
         }
     }
 
-    private func step<T>(_ step: SyncStep, _ number: Int, _ body: () throws -> T) throws -> T {
+    private func step<T>(_ step: SyncStep, of number: Int, _ body: () throws -> T) throws -> T {
         do {
             return try body()
         } catch var error as SyncError where error.format != nil {

@@ -56,14 +56,14 @@ package struct DatasetVersion: Sendable {
             )
         }
         let changes = try await ChangeAsset.open(snapshot.fields.chain, dataset: snapshot.index.dataset, in: cloud, zone: zone)
-        self.init(snapshot, changes, try schema ?? snapshot.schema())
+        self.init(snapshot, changes, schema: try schema ?? snapshot.schema())
     }
 
-    private init(_ snapshot: SnapshotAsset, _ changes: [ChangeAsset], _ schema: DatasetSchema) {
+    private init(_ snapshot: SnapshotAsset, _ changes: [ChangeAsset], schema: DatasetSchema) {
         self.snapshot = snapshot
         self.changes = changes
         self.schema = schema
-        contents = VersionContents(snapshot.index, changes, schema)
+        contents = VersionContents(snapshot.index, changes, schema: schema)
     }
 
     /// Reads the change assets and returns the version. After this, only a block of the snapshot asset can turn out to be damaged.
@@ -94,9 +94,9 @@ package struct DatasetVersion: Sendable {
         let overlay = try contents.overlay()
         guard !snapshot.index.blocks.isEmpty else {
             guard !runs.isEmpty else { return }
-            return try take(entities(nil, 0, overlay))
+            return try take(entities(nil, of: 0, overlay))
         }
-        try BlockPipeline(asset: snapshot, blocks: runs, workerCount: WorkerThreads.count).run(.entities(schema)) { try take(entities($1, $0, overlay)) }
+        try BlockPipeline(asset: snapshot, blocks: runs, workerCount: WorkerThreads.count).run(.entities(schema)) { try take(entities($1, of: $0, overlay)) }
     }
 
     /// Reads the runs that change assets touch.
@@ -109,8 +109,8 @@ package struct DatasetVersion: Sendable {
     package func cursor(_ runs: [Int]) throws -> VersionCursor {
         let overlay = try contents.overlay()
         let hasBlocks = !snapshot.index.blocks.isEmpty
-        return try VersionCursor(snapshot, hasBlocks ? runs : [], schema, first: hasBlocks || runs.isEmpty ? nil : entities(nil, 0, overlay)) {
-            entities($1, $0, overlay)
+        return try VersionCursor(snapshot, hasBlocks ? runs : [], schema: schema, first: hasBlocks || runs.isEmpty ? nil : entities(nil, of: 0, overlay)) {
+            entities($1, of: $0, overlay)
         }
     }
 
@@ -197,7 +197,7 @@ package struct DatasetVersion: Sendable {
         return try tail.text()
     }
 
-    private func entities(_ block: EntityBlock?, _ number: Int, _ overlay: ChangeOverlay) -> Entities {
+    private func entities(_ block: EntityBlock?, of number: Int, _ overlay: ChangeOverlay) -> Entities {
         let range = range(of: number)
         return Entities(number: number, unknownFields: block?.unknownFieldNames ?? []) { sink in
             try snapshot.step(.decode) { try overlay.give(block, from: range.first, upTo: range.next, to: sink) }
@@ -256,7 +256,7 @@ private final class VersionContents: @unchecked Sendable {
     private let changes: [ChangeAsset]
     private let schema: DatasetSchema
 
-    init(_ index: SnapshotIndex, _ changes: [ChangeAsset], _ schema: DatasetSchema) {
+    init(_ index: SnapshotIndex, _ changes: [ChangeAsset], schema: DatasetSchema) {
         (self.index, self.changes, self.schema) = (index, changes, schema)
     }
 
@@ -300,8 +300,8 @@ package final class VersionCursor {
     ///   - first: the entities of a version that has no blocks.
     ///   - entities: combines a block with the version's changes.
     init(
-        _ asset: SnapshotAsset, _ blocks: [Int], _ schema: DatasetSchema, first: DatasetVersion.Entities?,
-        _ entities: @escaping (Int, EntityBlock) throws -> DatasetVersion.Entities
+        _ asset: SnapshotAsset, _ blocks: [Int], schema: DatasetSchema, first: DatasetVersion.Entities?,
+        entities: @escaping (Int, EntityBlock) throws -> DatasetVersion.Entities
     ) throws {
         self.asset = asset
         self.schema = schema

@@ -14,7 +14,7 @@ extension SnapshotTailBuilder {
         of schema: DatasetSchema, _ rewritten: RewrittenTable? = nil, in transaction: LocalTransaction, joiningBeyond limit: Int = plainByteLimit
     ) throws {
         let tables = transaction.tombstonesAndInstants
-        if let rewritten, try addShort(of: rewritten, schema, tables, limit) { return }
+        if let rewritten, try addShort(of: rewritten, schema, tables, limit: limit) { return }
         if let rewritten {
             try tables.forEachEntity(of: schema, in: rewritten) { key, instants, own, _ in
                 if let instants, instantByteCount <= limit { add(instants, own, of: key) }
@@ -71,7 +71,7 @@ extension SnapshotTailBuilder {
     }
 
     /// Adds the instants of a rewritten table without reading its rows, if that is possible.
-    private mutating func addShort(of rewritten: RewrittenTable, _ schema: DatasetSchema, _ tables: TombstonesAndInstants, _ limit: Int) throws -> Bool {
+    private mutating func addShort(of rewritten: RewrittenTable, _ schema: DatasetSchema, _ tables: TombstonesAndInstants, limit: Int) throws -> Bool {
         guard try !tables.hasInstants(of: schema) else { return false }
         guard let common = rewritten.common else {
             for (key, at) in rewritten.instants { if let at { add(.row, at, of: key) } }

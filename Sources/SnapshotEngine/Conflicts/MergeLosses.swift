@@ -20,17 +20,17 @@ struct MergeLosses {
     /// - Parameters:
     ///   - handedOver: what the device hands over of the edit, if that is not all: what the rest overwrites is lost nowhere. Nil: nothing.
     ///   - misfits: whether to record what does not fit.
-    func record(_ merge: RowMerge, _ edit: Edit, _ key: EntityKey, _ schema: DatasetSchema, handedOver: Edit?, misfits: Bool = true) throws {
+    func record(_ merge: RowMerge, of edit: Edit, at key: EntityKey, schema: DatasetSchema, handedOver: Edit?, misfits: Bool = true) throws {
         let there = merge.found, isAnother = edit.born != there?.row?.born
         // What is kept is the row after the merge: columns of both sides may stand in it.
         let own: Side = (edit.values, edit.at, author), version: Side = (there?.row?.values, there?.at ?? .distantPast, other)
         func kept(_ side: Side) -> Side { (merge.entry?.row?.values, side.at, side.device) }
         if let columns = loud(merge.later, schema) {
             let reason: ConflictReason = there?.row == nil ? .laterDeletion : isAnother ? .sameKey : .laterEdit
-            try record(columns, reason, key, schema, loser: own, winner: kept(version))
+            try record(columns, reason, at: key, schema: schema, loser: own, winner: kept(version))
         }
         if misfits, let columns = loud(merge.misfits, schema) {
-            try record(columns, edit.isDeletion ? .parentNeeded : .valueTaken, key, schema, loser: own, winner: kept(version))
+            try record(columns, edit.isDeletion ? .parentNeeded : .valueTaken, at: key, schema: schema, loser: own, winner: kept(version))
         }
         let replaced = merge.replaced.filter { lost in
             handedOver.map { $0.isDeletion || lost.column.map { c in handedOver?.changes(c) == true } ?? true } ?? false
@@ -38,7 +38,7 @@ struct MergeLosses {
         if let columns = loud(replaced, schema) {
             let reason: ConflictReason =
                 edit.isDeletion ? .laterDeletion : edit.inserts && isAnother ? .sameKey : edit.restoresParent ? .parentNeeded : .laterEdit
-            try record(columns, reason, key, schema, loser: version, winner: kept(own))
+            try record(columns, reason, at: key, schema: schema, loser: version, winner: kept(own))
         }
     }
 
@@ -48,7 +48,7 @@ struct MergeLosses {
     ///   - there: what is in its place.
     ///   - refused: the columns that were refused; nil for all that it changes.
     func recordRefusal(
-        _ edit: Edit, _ key: EntityKey, _ schema: DatasetSchema, beside there: VersionEntry?, columns refused: [Int]? = nil, detail: String?
+        of edit: Edit, at key: EntityKey, schema: DatasetSchema, beside there: VersionEntry?, columns refused: [Int]? = nil, detail: String?
     ) throws {
         let own: Side = (edit.values, edit.at, author), version: Side = (there?.row?.values, there?.at ?? .distantPast, other)
         var columns: [Int] = []
@@ -56,7 +56,7 @@ struct MergeLosses {
             columns = (refused ?? changed.keys.sorted()).filter { !schema.quietColumns.contains($0) }
             guard !columns.isEmpty else { return }
         }
-        try record(columns, .refused, key, schema, loser: own, winner: version, detail: detail)
+        try record(columns, .refused, at: key, schema: schema, loser: own, winner: version, detail: detail)
     }
 
     /// The positions of the columns to name; empty for a deletion, nil if nobody misses what is lost.
@@ -67,7 +67,7 @@ struct MergeLosses {
     }
 
     private func record(
-        _ columns: [Int], _ reason: ConflictReason, _ key: EntityKey, _ schema: DatasetSchema, loser: Side, winner: Side, detail: String? = nil
+        _ columns: [Int], _ reason: ConflictReason, at key: EntityKey, schema: DatasetSchema, loser: Side, winner: Side, detail: String? = nil
     ) throws {
         func side(_ side: Side) throws -> ConflictSide {
             ConflictSide(entity: try side.values.map { try EntityCodec.json.text(schema, $0) }, instant: side.at, device: side.device)

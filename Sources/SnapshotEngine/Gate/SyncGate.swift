@@ -197,17 +197,17 @@ public struct SyncGate: Sendable {
         let known = try database.read { (preference: try $0.settings.preference(), agreement: try $0.state.preferenceAgreement()) }
         let choice = known.preference.choice
         if said?.isOn == choice.isOn {
-            if Self.isNoted(said, known.preference, known.agreement) { return }
+            if Self.isNoted(said, known.preference, agreement: known.agreement) { return }
             return try agree(on: choice, was: known.preference, said)
         }
-        let wanted = said.map { Self.resolve($0, known.preference, known.agreement) } ?? choice
+        let wanted = said.map { Self.resolve($0, known.preference, agreement: known.agreement) } ?? choice
         // If the bound store's value wins, one transaction stores it in the database together with the agreement.
         if wanted == choice { try bound.store(wanted.isOn) }
         try agree(on: wanted, was: known.preference, said)
     }
 
     /// Whether the recorded agreement is the value that both have.
-    private static func isNoted(_ said: BoundPreference?, _ preference: SyncPreference, _ agreement: PreferenceAgreement?) -> Bool {
+    private static func isNoted(_ said: BoundPreference?, _ preference: SyncPreference, agreement: PreferenceAgreement?) -> Bool {
         guard let said, let agreement else { return said == nil && agreement == nil }
         // Setting a switch to the value that it has is a choice, too. Only later changes may override it.
         let last = Instant(microseconds: agreement.at)
@@ -215,7 +215,7 @@ public struct SyncGate: Sendable {
     }
 
     /// Returns which of two different values counts.
-    static func resolve(_ said: BoundPreference, _ preference: SyncPreference, _ agreement: PreferenceAgreement?) -> SyncChoice {
+    static func resolve(_ said: BoundPreference, _ preference: SyncPreference, agreement: PreferenceAgreement?) -> SyncChoice {
         let here = preference.choice
         guard let agreement else {
             // The two were never compared. Both are the user's choice, unless the database is undecided.

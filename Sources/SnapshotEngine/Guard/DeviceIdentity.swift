@@ -160,7 +160,7 @@ extension SyncEngine {
             }
             let report = try await device.cloud.deviceReport(of: name, in: device.zone)
             let newest = try await device.cloud.records(in: device.zone).token
-            if let path { device.settings.cloud = try await Self.verifyPlace(path, for: device.settings, database, keyStore) }
+            if let path { device.settings.cloud = try await Self.verifyPlace(path, for: device.settings, in: database, keyStore: keyStore) }
             let cloud = device.settings.cloud
             try device.database.write { transaction in
                 try transaction.settings.device.set(name)

@@ -82,8 +82,8 @@ package final class ImportLedger {
     }
 
     /// Adds a sentence about an entity to the report.
-    func note(_ key: EntityKey, _ schema: DatasetSchema, _ what: String) {
-        events[Event(dataset: schema.name, what: what), default: []].append(key)
+    func note(_ place: RowPlace, of datasets: [DatasetSchema], _ what: String) {
+        events[Event(dataset: datasets[place.dataset].name, what: what), default: []].append(place.key)
     }
 
     /// Makes the files durable. Call it before the transaction that removes their rows commits.

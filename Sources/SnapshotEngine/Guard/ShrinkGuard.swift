@@ -43,7 +43,7 @@ struct ShrinkGuard: Sendable, Hashable {
 
     /// Takes the records of the checkpoint at which reading begins.
     mutating func begin(at records: [CloudRecord]) {
-        for record in records { note(record.name, Self.count(record), Int(record.changeTag ?? "") ?? 0, isApproved: true) }
+        for record in records { note(record.name, Self.count(record), at: Int(record.changeTag ?? "") ?? 0, isApproved: true) }
     }
 
     /// Takes the next commit.
@@ -51,9 +51,9 @@ struct ShrinkGuard: Sendable, Hashable {
         let number = commit.token.number
         let approved = Set(commit.approvals)
         for record in commit.saved {
-            note(record.name, Self.count(record), number, isApproved: approved.contains(ShrinkApproval.text(ofRecord: record.name)))
+            note(record.name, Self.count(record), at: number, isApproved: approved.contains(ShrinkApproval.text(ofRecord: record.name)))
         }
-        for name in commit.deleted { note(name, 0, number, isApproved: approved.contains(ShrinkApproval.text(ofRecord: name))) }
+        for name in commit.deleted { note(name, 0, at: number, isApproved: approved.contains(ShrinkApproval.text(ofRecord: name))) }
     }
 
     /// Accepts the commits taken so far as the device's state. Shrinkages in them no longer count, and later counts are compared with the last
@@ -78,7 +78,7 @@ struct ShrinkGuard: Sendable, Hashable {
         return count
     }
 
-    private mutating func note(_ record: String, _ count: Int?, _ number: Int, isApproved: Bool) {
+    private mutating func note(_ record: String, _ count: Int?, at number: Int, isApproved: Bool) {
         // A record without a dataset has no entities to lose.
         guard let count else { return }
         if isApproved {
@@ -258,7 +258,7 @@ struct MissingRows: Sendable {
 
     /// The least number of entities that a table has after the version `last` if every deletion was tracked; nil if that is not known, or if the
     /// dataset may shrink.
-    func leastCount(_ schema: DatasetSchema, _ last: DatasetRecord?, _ session: ReadSession) throws -> Int? {
+    func leastCount(_ schema: DatasetSchema, after last: DatasetRecord?, in session: ReadSession) throws -> Int? {
         guard let last, session.rewritten[schema.name] == nil, !allowed.covers(schema.name) else { return nil }
         return try session.withReader(0) { reader in
             guard try reader.transaction.changeLog.isComplete(of: schema) else { return nil }
@@ -269,7 +269,7 @@ struct MissingRows: Sendable {
     /// Refuses to publish a dataset whose rows are missing without a tracked deletion.
     ///
     /// - Throws: ``SyncError`` with `.refused`.
-    func refuse(_ schema: DatasetSchema, _ last: DatasetRecord?, _ session: ReadSession) async throws {
+    func refuse(_ schema: DatasetSchema, after last: DatasetRecord?, in session: ReadSession) async throws {
         guard let last, !allowed.covers(schema.name) else { return }
         // An asset that cannot be read is handled by a later step, which writes it again.
         let record = last.record(of: schema)

@@ -240,11 +240,11 @@ struct DeviceEdits {
     /// Puts the edits on the tables. What a table refuses is left out and written to the journal.
     func put(_ choice: EditChoice) throws -> EditReceiver.Outcome {
         var outcome = try put(choice.take(edits))
-        for one in forbidden { try refuse(one.place, one.edit, one.reason, &outcome) }
+        for one in forbidden { try refuse(one.place, one.edit, reason: one.reason, into: &outcome) }
         for one in gone { try refuse(one, &outcome) }
         let refused = choice.refused.isEmpty ? [:] : Dictionary(grouping: edits) { $0.place }
         for (place, reason) in choice.refused.sorted(by: { $0.key < $1.key }) {
-            if let edit = refused[place].flatMap({ EditList($0).edit(of: place) }) { try refuse(place, edit, reason, &outcome) }
+            if let edit = refused[place].flatMap({ EditList($0).edit(of: place) }) { try refuse(place, edit, reason: reason, into: &outcome) }
         }
         outcome.warnings += transaction.triggerNotices
         return outcome
@@ -259,7 +259,7 @@ struct DeviceEdits {
             let places = Set(edits.map(\.place))
             guard places.count > 1 else {
                 var outcome = EditReceiver.Outcome()
-                try refuse(first.place, EditList(edits).edit(of: first.place) ?? first.edit, error.reason, &outcome)
+                try refuse(first.place, EditList(edits).edit(of: first.place) ?? first.edit, reason: error.reason, into: &outcome)
                 return outcome
             }
             let half = Set(places.sorted().prefix(places.count / 2))
@@ -285,7 +285,7 @@ struct DeviceEdits {
             let released = Set(result.released), held = Set(result.held).subtracting(released)
             try list.forEach { place, edit in
                 let schema = datasets[place.dataset], merge = result.merges[place]
-                if let merge { try losses.record(merge, edit, place.key, schema, handedOver: edit) }
+                if let merge { try losses.record(merge, of: edit, at: place.key, schema: schema, handedOver: edit) }
                 let isLost = merge.map { $0.standing == nil && !($0.later.isEmpty && $0.misfits.isEmpty) || edit.isDeletion && !$0.misfits.isEmpty } ?? false
                 if isLost {
                     outcome.refusedCount += 1
@@ -321,7 +321,7 @@ struct DeviceEdits {
         if try transaction.conflictJournal.record(conflict, at: now) != nil { outcome.conflicts += LostEdits(conflict) }
     }
 
-    private func refuse(_ place: RowPlace, _ edit: Edit, _ reason: String, _ outcome: inout EditReceiver.Outcome) throws {
+    private func refuse(_ place: RowPlace, _ edit: Edit, reason: String, into outcome: inout EditReceiver.Outcome) throws {
         let schema = datasets[place.dataset], there = try TableVersion(transaction, of: datasets, .json, own: nil, hasChanges: true).entry(place)
         outcome.refusedCount += 1
         outcome.refusal = outcome.refusal ?? reason
@@ -329,7 +329,7 @@ struct DeviceEdits {
         let losses = MergeLosses(datasets: datasets, transaction: transaction, author: sender, other: nil) { conflict in
             if try transaction.conflictJournal.record(conflict, at: now) != nil { lost += LostEdits(conflict) }
         }
-        try losses.recordRefusal(edit, place.key, schema, beside: there, detail: reason)
+        try losses.recordRefusal(of: edit, at: place.key, schema: schema, beside: there, detail: reason)
         outcome.conflicts += lost
     }
 }

@@ -45,7 +45,7 @@ package struct ReceivedMessage: Sendable {
         var readable: [HandedOverEdit] = [], fault: Fault?
         for edit in message.edits {
             do {
-                if edit.fullSync != true, edit.number > decided, let datasets { try Self.check(edit, datasets, removed, zone) }
+                if edit.fullSync != true, edit.number > decided, let datasets { try Self.check(edit, datasets: datasets, removed: removed, zone: zone) }
                 readable.append(edit)
             } catch let error as Fault {
                 fault = error
@@ -55,9 +55,7 @@ package struct ReceivedMessage: Sendable {
         (edits, self.fault) = (readable, fault)
     }
 
-    private static func check(
-        _ edit: HandedOverEdit, _ datasets: [DatasetSchema], _ removed: [String: Set<ExactText>], _ zone: Set<ExactText>?
-    ) throws {
+    private static func check(_ edit: HandedOverEdit, datasets: [DatasetSchema], removed: [String: Set<ExactText>], zone: Set<ExactText>?) throws {
         guard let name = edit.dataset, let schema = datasets.first(where: { $0.name.exact == name.exact }) else {
             guard let name = edit.dataset, zone?.contains(name.exact) == false else {
                 throw Fault(reason: "it is about a dataset that this device does not have", isOfOtherDataset: true)
@@ -86,7 +84,7 @@ package struct ReceivedMessage: Sendable {
 
 extension ReceivedMessage {
     /// The message without the edits up to a number.
-    func dropping(upTo number: Int64) -> ReceivedMessage { ReceivedMessage(sender, edits.filter { $0.number > number }, fault) }
+    func dropping(upTo number: Int64) -> ReceivedMessage { ReceivedMessage(sender: sender, edits: edits.filter { $0.number > number }, fault: fault) }
 
-    private init(_ sender: String, _ edits: [HandedOverEdit], _ fault: Fault?) { (self.sender, self.edits, self.fault) = (sender, edits, fault) }
+    private init(sender: String, edits: [HandedOverEdit], fault: Fault?) { (self.sender, self.edits, self.fault) = (sender, edits, fault) }
 }

@@ -19,7 +19,7 @@ package struct SignedZone: Sendable {
     package let keys: ZoneKeys?
 
     /// Gives a cloud what this device knows of its zone.
-    init(_ knowledge: ZoneKnowledge, _ owner: KeyOwner, _ keyStore: any KeyStore, in cloud: CloudDatabase) {
+    init(_ knowledge: ZoneKnowledge, owner: KeyOwner, keyStore: any KeyStore, in cloud: CloudDatabase) {
         authority = ZoneAuthority(knowledge) {
             guard let keys = try keyStore.keys(of: owner) else {
                 throw CloudError(
@@ -37,7 +37,7 @@ package struct SignedZone: Sendable {
         }
         (self.owner, self.keyStore, self.cloud) = (owner, keyStore, cloud.forOneDevice())
         let history = HistoryID(cloud: owner.cloud, zone: owner.zone, protection: knowledge.protection)
-        keys = knowledge.isSealed ? ZoneKeys(owner, authority, history) : nil
+        keys = knowledge.isSealed ? ZoneKeys(owner: owner, authority: authority, history: history) : nil
         self.history = history
         self.cloud.authorities.set(authority, of: owner.zone)
     }
@@ -47,7 +47,7 @@ package struct SignedZone: Sendable {
         guard let text else { return nil }
         let owner = KeyOwner(
             cloud: settings.cloudUUID, zone: settings.zoneID, device: settings.device)
-        self.init(try StrictJSON.decode(ZoneKnowledge.self, from: text), owner, keyStore, in: cloud)
+        self.init(try StrictJSON.decode(ZoneKnowledge.self, from: text), owner: owner, keyStore: keyStore, in: cloud)
     }
 
     /// Returns a cloud through which the zone's contents can be read and written.
@@ -136,7 +136,7 @@ struct SignedZoneSetup {
         let keys = try store.keys(of: owner, for: info.protection) ?? store.makeKeys(of: owner, for: info.protection)
         var knowledge = ZoneKnowledge(creator: trusted, own: keys.publicKeys)
         knowledge.protection = info.protection
-        let first = SignedZone(knowledge, owner, store, in: cloud)
+        let first = SignedZone(knowledge, owner: owner, keyStore: store, in: cloud)
         let state = try await cloud.records(in: id)
         let list = try await first.cloud.members(in: id)
         if list?.creator == nil, info.creator == device, trusted == nil { knowledge.creator = keys.publicKeys.fingerprint.words }
@@ -145,7 +145,7 @@ struct SignedZoneSetup {
         // Only the person gets the private part. It is stored in no database and no cloud.
         let code = info.isSealed && state.token == nil && info.creator == device ? RecoveryCode() : nil
         knowledge.recoveryKey = code?.publicKey(info.protection.sealingKeyKind)
-        zone = SignedZone(knowledge, owner, store, in: cloud)
+        zone = SignedZone(knowledge, owner: owner, keyStore: store, in: cloud)
         let zoneKeys = zone.keys
         try zoneKeys?.learn(state.records)
         let isMember = list?.member(device, key: keys.publicKeys.signing) != nil || list?.creator == nil && info.creator == device
@@ -190,7 +190,7 @@ struct SealedJoin {
         let keys = try Self.keys(of: owner, info.protection, request)
         var knowledge = ZoneKnowledge(creator: trusted, own: keys.publicKeys)
         knowledge.protection = info.protection
-        let zone = SignedZone(knowledge, owner, request.keyStore, in: opened)
+        let zone = SignedZone(knowledge, owner: owner, keyStore: request.keyStore, in: opened)
         cloud = zone.opened
         let state = try await opened.records(in: id)
         // The zone belongs to this device, and its first version is not published yet.
@@ -203,7 +203,7 @@ struct SealedJoin {
                 .refused, step: .open, at: "zone \(id)", ring == nil ? "nothing has been published yet" : "the recovery code is not the zone's",
                 hint: "it may be that of another zone, or an earlier one: key rotate --new-recovery-code makes another")
         }
-        try await ask(zone, request, keys.publicKeys, hasVersions: state.token != nil)
+        try await ask(zone, request, as: keys.publicKeys, hasVersions: state.token != nil)
     }
 
     /// Returns the device's keys, and makes them if there are none.
@@ -218,7 +218,7 @@ struct SealedJoin {
     }
 
     /// Requests membership in the zone, and throws an error that says what to do next.
-    private func ask(_ zone: SignedZone, _ request: SetupRequest, _ own: DevicePublicKeys, hasVersions: Bool) async throws {
+    private func ask(_ zone: SignedZone, _ request: SetupRequest, as own: DevicePublicKeys, hasVersions: Bool) async throws {
         let id = zone.owner.zone, device = name.name
         let list = try await zone.cloud.members(in: id)
         if let member = list?.member(device), member.keys != own {

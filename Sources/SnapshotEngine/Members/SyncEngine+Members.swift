@@ -180,7 +180,7 @@ extension SyncEngine {
     /// - Parameter change: makes the change; called again after a lost race.
     private func changeMembers(
         _ action: MemberChangeReport.Action, _ device: String,
-        _ change: (SignedZone, ZoneInfo, MemberList, Instant, ChangeToken) async throws -> MemberChange
+        by change: (SignedZone, ZoneInfo, MemberList, Instant, ChangeToken) async throws -> MemberChange
     ) async throws -> MemberChangeReport {
         try await gate.enter()
         return try await locked {

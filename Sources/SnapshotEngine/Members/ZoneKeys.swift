@@ -26,7 +26,7 @@ package final class ZoneKeys: Sendable {
         var prepared: (token: ChangeToken, ring: KeyRing)?
     }
 
-    init(_ owner: KeyOwner, _ authority: ZoneAuthority, _ history: HistoryID) {
+    init(owner: KeyOwner, authority: ZoneAuthority, history: HistoryID) {
         (self.owner, self.authority, self.history) = (owner, authority, history)
     }
 

@@ -91,7 +91,7 @@ enum TombstoneHorizon {
 
     /// Returns the instant before which a publisher must drop a dataset's tombstones because they take too large a part of the tail; nil if they
     /// do not.
-    static func crowded(_ schema: DatasetSchema, _ rewritten: RewrittenTable?, _ rule: AssetRule, in transaction: LocalTransaction) throws -> Instant? {
+    static func crowded(_ schema: DatasetSchema, _ rewritten: RewrittenTable?, by rule: AssetRule, in transaction: LocalTransaction) throws -> Instant? {
         try transaction.tombstonesAndInstants.crowdedHorizon(of: schema, limit: rule.tombstoneBytes, besides: rewritten?.deletions ?? [])
     }
 

@@ -72,15 +72,15 @@ package struct DatasetExporter: Sendable {
             let blockEntities = try chooseBlockEntities(reader)
             let reusable = previous.flatMap { $0.index.blockEntities == blockEntities ? $0 : nil }
             if let reusable, let changed = try ChangedBlocks(reusable, of: schema, in: reader) {
-                return try run(changed, reader, reusable, asset)
+                return try run(changed, reader, after: reusable, into: asset)
             }
             let source = try makeSource(reader, blockEntities: blockEntities, cutKey: boxes?.cutKey)
             // For the rows of one block, a thread costs more than it gives. A block has at least one row.
             let isOneBlock = try !reader.transaction.rows.hasRows(schema, moreThan: blockEntities)
             let queue = OrderedQueue<[Piece]>(window: isOneBlock ? blockEntities + 1 : source.waitingRuns * source.workerCount)
             let progress = try counter(reader.transaction)
-            return try pass(through: queue, from: isOneBlock ? nil : source.workerCount, { work($0, source, queue, reusable, boxes) }) {
-                try assemble(queue, blockEntities, reusable, asset, reader.transaction, progress) { count in
+            return try pass(through: queue, from: isOneBlock ? nil : source.workerCount, { work($0, source, into: queue, after: reusable, boxes: boxes) }) {
+                try assemble(queue, blockEntities: blockEntities, after: reusable, into: asset, in: reader.transaction, progress) { count in
                     // A sorted source reads the table itself, and without rowids the table is the index.
                     if !(source is SortedBlockSource), shape.rowidName != nil { try verifyIndexes(count, reader.transaction) }
                     return count < leastCount ?? 0 ? .rowsMissing : nil
@@ -108,7 +108,7 @@ package struct DatasetExporter: Sendable {
 
     // One worker: encodes, compares with the last snapshot, compresses.
     private func work(
-        _ worker: Int, _ source: any BlockSource, _ queue: OrderedQueue<[Piece]>, _ previous: PreviousSnapshot?, _ boxes: DatasetBoxes?
+        _ worker: Int, _ source: any BlockSource, into queue: OrderedQueue<[Piece]>, after previous: PreviousSnapshot?, boxes: DatasetBoxes?
     ) {
         do {
             let compressor = MemberCompressor(boxes: boxes)
@@ -133,7 +133,7 @@ package struct DatasetExporter: Sendable {
     }
 
     /// Reads only the ranges with changed keys. The other blocks are copied from the last snapshot asset.
-    private func run(_ changed: ChangedBlocks, _ reader: DatasetReader, _ previous: PreviousSnapshot, _ asset: any AssetWriter) throws -> Outcome {
+    private func run(_ changed: ChangedBlocks, _ reader: DatasetReader, after previous: PreviousSnapshot, into asset: any AssetWriter) throws -> Outcome {
         // With only one connection, which this thread holds, one worker uses it while this thread only writes.
         let boxes = asset.boxes
         let own = session.readerCount == 1 ? UnsafeTransfer(reader.ranges(of: schema)) : nil
@@ -146,14 +146,14 @@ package struct DatasetExporter: Sendable {
         let isShort = workerCount == 1 && changed.parts.count <= window
         let encode = { @Sendable worker in
             do {
-                if let own { return try work(changed, own.value, queue, previous, boxes) }
-                try session.withReader(worker + 1) { try work(changed, $0.ranges(of: schema), queue, previous, boxes) }
+                if let own { return try work(changed, own.value, into: queue, after: previous, boxes: boxes) }
+                try session.withReader(worker + 1) { try work(changed, $0.ranges(of: schema), into: queue, after: previous, boxes: boxes) }
             } catch {
                 queue.fail(SyncError(error, step: .encode))
             }
         }
         return try pass(through: queue, from: isShort ? nil : workerCount, encode) {
-            try assemble(queue, previous.index.blockEntities, previous, asset, reader.transaction, progress) { count in
+            try assemble(queue, blockEntities: previous.index.blockEntities, after: previous, into: asset, in: reader.transaction, progress) { count in
                 count == trackedCount ?? count && count >= leastCount ?? 0 ? nil : .changesDoNotAddUp
             }
         }
@@ -169,7 +169,7 @@ package struct DatasetExporter: Sendable {
             hint: "sqlite3 \(transaction.path.shellWord) REINDEX")
     }
 
-    private func work(_ changed: ChangedBlocks, _ rows: RangeReader, _ queue: OrderedQueue<[Piece]>, _ previous: PreviousSnapshot, _ boxes: DatasetBoxes?)
+    private func work(_ changed: ChangedBlocks, _ rows: RangeReader, into queue: OrderedQueue<[Piece]>, after previous: PreviousSnapshot, boxes: DatasetBoxes?)
         throws
     {
         let compressor = MemberCompressor(boxes: boxes)
@@ -200,7 +200,7 @@ package struct DatasetExporter: Sendable {
 
     // Writes the blocks in order. Nothing is written as long as all blocks are the last snapshot's, in its order.
     private func assemble(
-        _ queue: OrderedQueue<[Piece]>, _ blockEntities: Int, _ previous: PreviousSnapshot?, _ asset: any AssetWriter, _ transaction: LocalTransaction,
+        _ queue: OrderedQueue<[Piece]>, blockEntities: Int, after previous: PreviousSnapshot?, into asset: any AssetWriter, in transaction: LocalTransaction,
         _ progress: ((Int) -> Void)?, doubting doubt: (_ recordCount: Int) throws -> Outcome?
     ) throws -> Outcome {
         var writer = AssetAssembler(schema: schema, syncTimestamp: syncTimestamp, blockEntities: blockEntities, previous: previous, asset: asset)
@@ -253,7 +253,7 @@ package struct DatasetExporter: Sendable {
                 tail.addDeletion(of: key, at: at)
             }
             addDeletions(before: nil)
-            try addHeld(&tail, waiting, transaction)
+            try addHeld(to: &tail, waiting, in: transaction)
             try tail.addInstants(of: schema, rewritten, in: transaction, joiningBeyond: rule.singleInstantBytes)
             return tail
         }
@@ -262,12 +262,12 @@ package struct DatasetExporter: Sendable {
             if let horizon, at < horizon { return }
             tail.addDeletion(of: key, at: at)
         }
-        try addHeld(&tail, waiting, transaction)
+        try addHeld(to: &tail, waiting, in: transaction)
         try tail.addInstants(of: schema, in: transaction, joiningBeyond: rule.singleInstantBytes)
         return tail
     }
 
-    private func addHeld(_ tail: inout SnapshotTailBuilder, _ waiting: [EntityKey: String], _ transaction: LocalTransaction) throws {
+    private func addHeld(to tail: inout SnapshotTailBuilder, _ waiting: [EntityKey: String], in transaction: LocalTransaction) throws {
         var entities = waiting
         try transaction.held.forEach(of: schema) { key, entity, _ in entities[key] = entities[key] ?? entity }
         for one in entities.sorted(by: { $0.key < $1.key }) { try tail.addHeld(one.value, of: schema) }

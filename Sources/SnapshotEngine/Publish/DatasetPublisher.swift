@@ -123,23 +123,23 @@ struct DatasetPublisher: Sendable {
         // Every row was written, so the tracked changes do not tell which blocks of the last asset are unchanged.
         if session.rewritten[schema.name] != nil { previous?.changes = nil }
         do {
-            return try await writeSnapshot(schema, shape, previous, after: last, beside: changes)
+            return try await writeSnapshot(schema, shape, previous: previous, after: last, beside: changes)
         } catch let error as SyncError where previous != nil && error.step == .store && error.code == .dataRefused {
             // A block that was to be copied differs from its index entry.
             device.logger.warning("the last asset of \(schema.name) is damaged; writing all blocks anew", metadata: ["error": "\(error)"])
-            return try await writeSnapshot(schema, shape, nil, after: last, beside: changes)
+            return try await writeSnapshot(schema, shape, previous: nil, after: last, beside: changes)
         }
     }
 
     /// - Parameter isChecked: whether rows that are missing although no deletion was tracked have been looked for.
     private func writeSnapshot(
-        _ schema: DatasetSchema, _ shape: TableShape, _ previous: PreviousSnapshot?, after last: DatasetRecord?, beside changes: StoredChanges?,
+        _ schema: DatasetSchema, _ shape: TableShape, previous: PreviousSnapshot?, after last: DatasetRecord?, beside changes: StoredChanges?,
         isChecked: Bool = false
     ) async throws -> Outcome {
         let dropping = try session.withReader(0) { reader in
             try horizon.flatMap { try reader.transaction.tombstonesAndInstants.hasTombstones(of: schema, before: $0) ? $0 : nil }
         }
-        let least = try isChecked ? nil : missing.leastCount(schema, last, session)
+        let least = try isChecked ? nil : missing.leastCount(schema, after: last, in: session)
         let writer = try await device.cloud.newAsset(for: schema.recordName, number: number, kind: .snapshot, in: device.zone)
         let exporter = DatasetExporter(
             schema: schema, shape: shape, session: session, previous: previous, syncTimestamp: syncTimestamp,
@@ -170,10 +170,10 @@ struct DatasetPublisher: Sendable {
             device.logger.warning("the tracked changes of \(schema.name) do not add up to its rows; reading all rows")
             var unread = previous
             unread?.changes = nil
-            return try await writeSnapshot(schema, shape, unread, after: last, beside: changes)
+            return try await writeSnapshot(schema, shape, previous: unread, after: last, beside: changes)
         case .rowsMissing:
-            try await missing.refuse(schema, last, session)
-            return try await writeSnapshot(schema, shape, previous, after: last, beside: changes, isChecked: true)
+            try await missing.refuse(schema, after: last, in: session)
+            return try await writeSnapshot(schema, shape, previous: previous, after: last, beside: changes, isChecked: true)
         }
     }
 

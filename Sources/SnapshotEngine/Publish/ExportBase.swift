@@ -94,7 +94,7 @@ extension SyncContext {
                         horizons: datasets.map { _ in .distantPast }, marksOrphans: publishes, releasesAlone: publishes
                     ).run()
                     try own.settle(outcome, publishes: publishes)
-                    for place in outcome.released { ledger.note(place.key, datasets[place.dataset], ImportLedger.isShown) }
+                    for place in outcome.released { ledger.note(place, of: datasets, ImportLedger.isShown) }
                     try own.end()
                 }
                 for schema in datasets where publishes {

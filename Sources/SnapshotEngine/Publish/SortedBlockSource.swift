@@ -95,7 +95,7 @@ final class SortedBlockSource: BlockSource, @unchecked Sendable {
         let rangeBytes = min(max(databaseBytes / 1024, limits.rangeBytes.lowerBound), limits.rangeBytes.upperBound)
         runBytes = 2 * rangeBytes
         let keys = try KeyDivision(
-            session, reader, schema: schema, rowid: rowid, cutter, blocks: max(1, rangeBytes / max(1, meanBlockBytes)), sample: sample)
+            session, reader, schema: schema, rowid: rowid, by: cutter, blocks: max(1, rangeBytes / max(1, meanBlockBytes)), sample: sample)
         ranges = keys.ranges
         keyCount = keys.keyCount
         bounds = KeyBounds(ranges.compactMap(\.next))
@@ -125,19 +125,17 @@ final class SortedBlockSource: BlockSource, @unchecked Sendable {
     var runCount: Int? { condition.withLock { failure == nil && sortedCount == ranges.count ? ranges.count : nil } }
 
     func run(worker: Int, take: @escaping (Int, RawBlock) throws -> Void, end: (Int) throws -> Bool) throws {
-        if let shared { return try run(worker, shared, take, end) }
+        if let shared { return try run(worker: worker, shared, take: take, end: end) }
         try session.withReader(worker + 1) { reader in
-            try run(worker, Readers(table: reader.scan(of: schema, rowid: rowid), keys: reader.ranges(of: schema)), take, end)
+            try run(worker: worker, Readers(table: reader.scan(of: schema, rowid: rowid), keys: reader.ranges(of: schema)), take: take, end: end)
         }
     }
 
-    private func run(
-        _ worker: Int, _ readers: Readers, _ take: @escaping (Int, RawBlock) throws -> Void, _ end: (Int) throws -> Bool
-    ) throws {
+    private func run(worker: Int, _ readers: Readers, take: @escaping (Int, RawBlock) throws -> Void, end: (Int) throws -> Bool) throws {
         let memory = SortMemory(runBytes: runBytes)
-        try spill(worker, readers, memory)
+        try spill(worker, readers, into: memory)
         try noting { try waitForScans() }
-        try noting { try sort(readers, memory, take, end) }
+        try noting { try sort(readers, memory, take: take, end: end) }
     }
 
     /// Lets the other workers know of an error.
@@ -158,7 +156,7 @@ final class SortedBlockSource: BlockSource, @unchecked Sendable {
 
     // MARK: The rows as they lie
 
-    private func spill(_ worker: Int, _ readers: Readers, _ memory: SortMemory) throws {
+    private func spill(_ worker: Int, _ readers: Readers, into memory: SortMemory) throws {
         condition.withLock { scannerCount += 1 }
         defer {
             condition.withLock {
@@ -208,9 +206,7 @@ final class SortedBlockSource: BlockSource, @unchecked Sendable {
 
     // MARK: The rows by key
 
-    private func sort(
-        _ readers: Readers, _ memory: SortMemory, _ take: @escaping (Int, RawBlock) throws -> Void, _ end: (Int) throws -> Bool
-    ) throws {
+    private func sort(_ readers: Readers, _ memory: SortMemory, take: @escaping (Int, RawBlock) throws -> Void, end: (Int) throws -> Bool) throws {
         var number = 0
         let blocks = BlockStream(schema: schema, blockEntities: cutter.blockEntities, cutKey: cutKey) { try take(number, $0) }
         let sorter = RecordSorter(memory: memory)
@@ -266,11 +262,11 @@ struct KeyDivision: Sendable {
     ///   - blocks: the number of blocks in a range.
     ///   - sample: some of the keys; the one in the middle is where the second thread begins.
     init(
-        _ session: ReadSession, _ reader: DatasetReader, schema: DatasetSchema, rowid: String, _ cutter: BlockCutter, blocks: Int, sample: [EntityKey]
+        _ session: ReadSession, _ reader: DatasetReader, schema: DatasetSchema, rowid: String, by cutter: BlockCutter, blocks: Int, sample: [EntityKey]
     ) throws {
         let all = KeyRange(number: 0, first: nil, next: nil)
-        let read = { @Sendable (reader: DatasetReader, range: KeyRange) in try KeyDivision(reader, schema, rowid, within: range, cutter, blocks) }
-        guard session.readerCount > 1, let middle = try Self.cut(after: sample.sorted(), reader, schema, cutter) else {
+        let read = { @Sendable (reader: DatasetReader, range: KeyRange) in try Self(reader, schema, rowid: rowid, within: range, by: cutter, blocks: blocks) }
+        guard session.readerCount > 1, let middle = try Self.cut(after: sample.sorted(), reader, schema, by: cutter) else {
             self = try read(reader, all)
             return
         }
@@ -279,7 +275,7 @@ struct KeyDivision: Sendable {
         add(try upper.outcome())
     }
 
-    private init(_ reader: DatasetReader, _ schema: DatasetSchema, _ rowid: String, within range: KeyRange, _ cutter: BlockCutter, _ blocks: Int) throws {
+    private init(_ reader: DatasetReader, _ schema: DatasetSchema, rowid: String, within range: KeyRange, by cutter: BlockCutter, blocks: Int) throws {
         let cursor = try reader.keys(of: schema, rowid: rowid, within: range)
         var cuts = 0
         while let found = try cursor.next(cuts: { key in
@@ -300,7 +296,7 @@ struct KeyDivision: Sendable {
     }
 
     /// The first key after the one in the middle that begins a block; nil if there is none.
-    private static func cut(after keys: [EntityKey], _ reader: DatasetReader, _ schema: DatasetSchema, _ cutter: BlockCutter) throws -> EntityKey? {
+    private static func cut(after keys: [EntityKey], _ reader: DatasetReader, _ schema: DatasetSchema, by cutter: BlockCutter) throws -> EntityKey? {
         guard !keys.isEmpty else { return nil }
         return try reader.keys(of: schema, within: KeyRange(number: 0, first: keys[keys.count / 2], next: nil)).next { cutter.cuts(before: $0) }?.next
     }

@@ -67,7 +67,7 @@ struct VersionWriter: Sendable {
             let crowded = try session.withReader(0) { reader in
                 try settings.datasets.compactMap { schema -> Instant? in
                     if try base.isUntouched(schema, in: reader.transaction) && !isFull { return nil }
-                    return try TombstoneHorizon.crowded(schema, session.rewritten[schema.name], device.assetRule, in: reader.transaction)
+                    return try TombstoneHorizon.crowded(schema, session.rewritten[schema.name], by: device.assetRule, in: reader.transaction)
                 }
             }
             let missing = MissingRows(device: device, allowed: allowed)
@@ -86,7 +86,7 @@ struct VersionWriter: Sendable {
                 }
                 if untouched && !isFull || base.takenOut.contains(schema.name.exact) { continue }
                 stored.read.append(ReadDataset(schema: schema, sequence: sequence, doubt: doubt, rewritten: session.rewritten[schema.name]))
-                if try !missing.isTracked(schema, session) { try await missing.refuse(schema, base.last[schema.name], session) }
+                if try !missing.isTracked(schema, session) { try await missing.refuse(schema, after: base.last[schema.name], in: session) }
                 switch try await publisher.write(schema, after: base.last[schema.name]) {
                 case .written(let one):
                     stored.datasets.append(one)

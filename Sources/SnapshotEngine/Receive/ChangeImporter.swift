@@ -54,12 +54,12 @@ struct ChangeImporter {
             throw SyncError(.needsWholeVersion, step: .apply, at: schema.name, "rows that were changed here hold UNIQUE values of the version's")
         }
         try before?.drop()
-        try setStates(changes, own, late?.keys ?? [])
+        try setStates(changes, own, late: late?.keys ?? [])
         return growth.map { $0 + applier.count }
     }
 
     /// Stores what the commit says of its entities beside their values.
-    private func setStates(_ changes: ChangeSet, _ own: OwnInstants, _ late: Set<EntityKey>) throws {
+    private func setStates(_ changes: ChangeSet, _ own: OwnInstants, late: Set<EntityKey>) throws {
         let tables = transaction.tombstonesAndInstants
         for key in changes.entityKeys {
             var instants = changes.instants[key] ?? RowInstants()

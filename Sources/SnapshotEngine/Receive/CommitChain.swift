@@ -24,7 +24,7 @@ struct CommitChain {
             for schema in datasets {
                 if commit.deleted.contains(schema.recordName) { return nil }
                 guard let record = commit.saved.first(where: { $0.name == schema.recordName }) else { continue }
-                steps[schema.name] = Self.step(record, of: commit, after: steps[schema.name], known[schema.name], schema)
+                steps[schema.name] = Self.step(record, of: commit, after: steps[schema.name], known: known[schema.name], schema: schema)
             }
         }
         self.steps = steps
@@ -42,7 +42,7 @@ struct CommitChain {
         if case .whole? = steps[dataset] { true } else { false }
     }
 
-    private static func step(_ record: CloudRecord, of commit: Commit, after last: Step?, _ known: DatasetRecord?, _ schema: DatasetSchema) -> Step {
+    private static func step(_ record: CloudRecord, of commit: Commit, after last: Step?, known: DatasetRecord?, schema: DatasetSchema) -> Step {
         var files: [(file: CloudAsset, after: CloudAsset?)] = [], end: CloudAsset?
         switch last {
         case .whole: return .whole(record)

@@ -93,7 +93,7 @@ struct FileImporter: Sendable {
             var rows: AddedRows?, unknown: Set<String> = [], keeper: ForeignKeyEnforcer?
             try transaction.tracking.changing(schemas, then: { try keeper?.enforce() }) {
                 let block = EntityBlock()
-                while try at(.decode, path, { try container.next(reusing: block) }) != nil {
+                while try at(.decode, of: path, { try container.next(reusing: block) }) != nil {
                     if rows == nil, let schema = container.schema {
                         try SyncGuards.refuseUnfillableColumns(transaction.tables.check(of: schema), schema, at: database.path)
                         keeper = try ForeignKeyEnforcer(transaction, datasets: schemas, between: role == nil ? nil : Self.missingParents)
@@ -161,7 +161,7 @@ struct FileImporter: Sendable {
             return try opened.begin(schema)
         }
         let block = EntityBlock()
-        while try at(.decode, path, { try container.next(reusing: block) }) != nil {
+        while try at(.decode, of: path, { try container.next(reusing: block) }) != nil {
             if applier == nil, let schema = container.schema { applier = try begin(schema) }
             if let applier { try block.give(to: applier) }
             unknown.formUnion(block.unknownFieldNames)
@@ -191,7 +191,7 @@ struct FileImporter: Sendable {
         try transaction.datasetStates.set(state)
     }
 
-    private func at<T>(_ step: SyncStep, _ path: String, _ body: () throws -> T) throws -> T {
+    private func at<T>(_ step: SyncStep, of path: String, _ body: () throws -> T) throws -> T {
         do {
             return try body()
         } catch var error as SyncError where error.format != nil {

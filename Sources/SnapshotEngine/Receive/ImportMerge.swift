@@ -98,7 +98,7 @@ final class ImportMerge {
         let state = TableVersion(transaction, of: datasets, .json, own: own)
         let losers = try incoming.compactMap { single($0.schema) }.flatMap { try $0.choose(from: own, over: state, keeping: needed[$0.index] ?? []) }
         try own.restoreParents(over: state, horizons: horizons)
-        try recordRefused(own, state, horizons)
+        try recordRefused(own, in: state, horizons: horizons)
         let outcome = try Rebase(
             transaction, datasets: datasets, state: state, edits: own, horizons: horizons,
             // What a reader hands over restores no row unless it may insert rows.
@@ -109,13 +109,13 @@ final class ImportMerge {
         try record(outcome, of: own)
         try own.settle(outcome, publishes: device.settings.role.publishes)
         let released = Set(outcome.released)
-        for place in outcome.held where !released.contains(place) { ledger.note(place.key, datasets[place.dataset], ImportLedger.isHeld) }
-        for place in outcome.released { ledger.note(place.key, datasets[place.dataset], ImportLedger.isShown) }
-        for one in outcome.restored { ledger.note(one.place.key, datasets[one.place.dataset], "restored, because rows that were changed here refer to them") }
+        for place in outcome.held where !released.contains(place) { ledger.note(place, of: datasets, ImportLedger.isHeld) }
+        for place in outcome.released { ledger.note(place, of: datasets, ImportLedger.isShown) }
+        for one in outcome.restored { ledger.note(one.place, of: datasets, "restored, because rows that were changed here refer to them") }
         let held = Set(outcome.held)
         for place in losers where !held.contains(place) {
             let stays = try transaction.rows.hasRow(place.key, of: datasets[place.dataset])
-            ledger.note(place.key, datasets[place.dataset], stays ? "kept beside the one that may be left: rows refer to it" : "deleted: only one may be left")
+            ledger.note(place, of: datasets, stays ? "kept beside the one that may be left: rows refer to it" : "deleted: only one may be left")
         }
         try own.end()
     }
@@ -143,7 +143,7 @@ final class ImportMerge {
                 let isUndecided = try !ledger.publishes && !transaction.sentEdits.edits(of: place.key, in: schema).isEmpty
                 let stays = isUndecided || schema.messages.isEmpty || edit.restoresParent && !schema.permissions.inserts
                 let part = ledger.publishes ? edit : stays ? nil : edit.permitted(in: schema)
-                try losses.record(merge, edit, place.key, schema, handedOver: part, misfits: !isUndecided)
+                try losses.record(merge, of: edit, at: place.key, schema: schema, handedOver: part, misfits: !isUndecided)
             }
         }
         try own.forEach(record)
@@ -151,11 +151,11 @@ final class ImportMerge {
     }
 
     /// Writes the edits that the version has neither taken nor replaced by later ones to the journal.
-    private func recordRefused(_ own: OwnEdits, _ state: TableVersion, _ horizons: [Instant]) throws {
+    private func recordRefused(_ own: OwnEdits, in state: TableVersion, horizons: [Instant]) throws {
         for (place, edit) in own.decided {
             let there = try state.entry(place), schema = device.settings.datasets[place.dataset]
             guard let columns = edit.refused(by: there, horizon: horizons[place.dataset]) else { continue }
-            try losses.recordRefusal(edit, place.key, schema, beside: there, columns: columns, detail: nil)
+            try losses.recordRefusal(of: edit, at: place.key, schema: schema, beside: there, columns: columns, detail: nil)
         }
     }
 

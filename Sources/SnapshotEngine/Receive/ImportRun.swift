@@ -93,7 +93,7 @@ package struct ImportRun: Sendable {
         device = followed.device
         warnings += followed.notices
         local.answered = upstream.changes.answered
-        let outcome = try await applyNewest(upstream, newest, local, warnings)
+        let outcome = try await applyNewest(upstream, newest, over: local, noted: warnings)
         if case .applied = outcome, reportsAtOnce { await device.report(newest) }
         return outcome
     }
@@ -114,7 +114,7 @@ package struct ImportRun: Sendable {
     }
 
     /// Follows the commits after the applied version if possible; else reads the newest version whole.
-    private func applyNewest(_ upstream: UpstreamChanges, _ newest: ChangeToken, _ local: ImportBase, _ noted: [String]) async throws -> Outcome {
+    private func applyNewest(_ upstream: UpstreamChanges, _ newest: ChangeToken, over local: ImportBase, noted: [String]) async throws -> Outcome {
         var warnings = noted
         var needsWhole = false
         let known = try device.database.read { transaction in

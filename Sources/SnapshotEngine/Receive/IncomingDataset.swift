@@ -49,7 +49,7 @@ struct IncomingDataset: Sendable {
     /// - Parameter plan: how the snapshot asset is applied; decided before the first row changed.
     /// - Throws: ``SyncError`` with `.dataRefused` if the result does not have the version's number of entities.
     func apply(
-        _ plan: DatasetImporter.Plan?, with importer: DatasetImporter?, _ merge: ImportMerge, _ ledger: ImportLedger, in transaction: LocalTransaction,
+        _ plan: DatasetImporter.Plan?, with importer: DatasetImporter?, merge: ImportMerge, ledger: ImportLedger, in transaction: LocalTransaction,
         _ progress: ProgressHandler?
     ) throws -> Outcome {
         let missing = snapshot?.index.missingColumns(of: schema) ?? []

@@ -72,7 +72,7 @@ struct VersionReplacement {
             let replaced = try transaction.tracking.importing(device.settings.datasets, then: keeper.enforce) {
                 try prepared.merging.begin(incoming)
                 let replaced = try incoming.indices.map {
-                    try incoming[$0].apply(prepared.plans[$0], with: prepared.importers[$0], prepared.merging, ledger, in: transaction, progress)
+                    try incoming[$0].apply(prepared.plans[$0], with: prepared.importers[$0], merge: prepared.merging, ledger: ledger, in: transaction, progress)
                 }
                 try transaction.merge.setCompared(incoming.filter { $0.snapshot != nil }.map(\.schema))
                 try prepared.merging.finish(incoming, changes, isFirst: local.applied == nil)
@@ -95,7 +95,7 @@ struct VersionReplacement {
     /// What there is to say of rows that break CHECK constraints of this device's tables.
     private func brokenChecks(_ schemas: [DatasetSchema], in transaction: LocalTransaction) throws -> [String] {
         try schemas.flatMap { schema in
-            try transaction.tables.rowsBreakingChecks(of: schema, keys: 3).map { CheckReport(schema, $0.check, $0.count, $0.keys).sentence }
+            try transaction.tables.rowsBreakingChecks(of: schema, keys: 3).map { CheckReport(schema, $0.check, count: $0.count, keys: $0.keys).sentence }
         }
     }
 

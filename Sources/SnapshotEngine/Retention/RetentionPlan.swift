@@ -41,7 +41,7 @@ package struct RetentionPlan: Sendable {
         self.sizes = sizes
         let commits = facts.commits
         let first = commits.first?.token.number ?? 1
-        let wanted = Self.wanted(commits, policy, facts.clocks) { number in
+        let wanted = Self.wanted(commits, by: policy, clocks: facts.clocks) { number in
             sizes[.commit(number)].map { Self.isOlder($0, than: policy.minimumAge, facts.clocks) } ?? false
         }
         // A pinned version without a checkpoint depends on its commit.
@@ -153,7 +153,7 @@ extension RetentionPlan {
     }
 
     /// Returns the oldest version that each rule keeps, with the rule for people. The newest version is always kept.
-    private static func wanted(_ commits: [Commit], _ policy: RetentionPolicy, _ clocks: [Instant], isOldEnough: (Int) -> Bool) -> [(
+    private static func wanted(_ commits: [Commit], by policy: RetentionPolicy, clocks: [Instant], isOldEnough: (Int) -> Bool) -> [(
         version: Int, rule: String
     )] {
         guard let newest = commits.last else { return [] }

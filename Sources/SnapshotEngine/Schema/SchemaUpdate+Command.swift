@@ -169,7 +169,7 @@ extension SchemaUpdate {
 
         private var publishes: Bool { device.settings.role.publishes }
 
-        mutating func note(_ kind: DescriptionUpdateReport.Change.Kind, _ dataset: String, column: String? = nil, _ sentence: String) {
+        mutating func note(_ kind: DescriptionUpdateReport.Change.Kind, of dataset: String, column: String? = nil, _ sentence: String) {
             report.changes.append(.init(kind: kind, dataset: dataset, column: column, sentence: sentence))
         }
 
@@ -181,7 +181,7 @@ extension SchemaUpdate {
             // The zone may still have a dataset that was taken out here.
             for schema in fresh where !datasets.contains(where: { $0.name.folded == schema.name.folded }) {
                 datasets.append(schema)
-                note(.datasetAdded, schema.name, "the table \(schema.table) is synced from now on as the dataset \(schema.name)")
+                note(.datasetAdded, of: schema.name, "the table \(schema.table) is synced from now on as the dataset \(schema.name)")
                 report.willPublish = true
             }
             datasets = try transaction.describer.sorted(datasets)
@@ -215,8 +215,8 @@ extension SchemaUpdate {
                     try transaction.transition.take(old, as: new, publishes: publishes)
                 }
                 hashes[new.name] = ""
-                if old.messages != new.messages { note(.readerEditsChanged, new.name, new.messagesSentence) }
-                if old.timestamp != new.timestamp || old.timestampUnit != new.timestampUnit { note(.timestampChanged, new.name, new.timestampSentence) }
+                if old.messages != new.messages { note(.readerEditsChanged, of: new.name, new.messagesSentence) }
+                if old.timestamp != new.timestamp || old.timestampUnit != new.timestampUnit { note(.timestampChanged, of: new.name, new.timestampSentence) }
                 report.willPublish = true
             }
             // Make the next publish compare these descriptions with the zone's, although no table has changed.
@@ -230,7 +230,7 @@ extension SchemaUpdate {
                 return schema
             }
             try transaction.state.takenOut.set(takenOut.subtracting([schema.name.exact]))
-            note(.datasetAdded, schema.name, "the table \(schema.table) is synced again as the dataset \(schema.name)")
+            note(.datasetAdded, of: schema.name, "the table \(schema.table) is synced again as the dataset \(schema.name)")
             report.willPublish = true
             return schema
         }
@@ -262,7 +262,7 @@ extension SchemaUpdate {
             let back = sent.isEmpty ? "" : "; the next sync takes back \(Format.count(sent.count, "edit")) of it that no version has"
             let files = copies.map { "; \(Format.count($0.count, "row")) that no table has: \($0.path)" }.joined()
             note(
-                .datasetRemoved, schema.name,
+                .datasetRemoved, of: schema.name,
                 (publishes && isZones
                     ? "the dataset \(schema.name) leaves the zone with the next sync; its rows stay here and on every other device, and older versions keep it"
                     : "the dataset \(schema.name) is no longer synced here\(found.table == nil ? "" : "; its rows stay")") + back + files)
@@ -277,11 +277,11 @@ extension SchemaUpdate {
             }
             let before = try found.renamed()
             if found.isRenamed {
-                note(.tableRenamed, schema.name, "the table \(schema.table) is named \(table) now; it is synced as \(schema.name), as before")
+                note(.tableRenamed, of: schema.name, "the table \(schema.table) is named \(table) now; it is synced as \(schema.name), as before")
             }
             for (column, name) in found.renamedColumns {
                 note(
-                    .columnRenamed, schema.name, column: name,
+                    .columnRenamed, of: schema.name, column: name,
                     "\(schema.name): the column \(column.column) is named \(name) now; it is synced as \(column.name), as before")
             }
             if let key = before.keyColumns.first(where: { key in found.lostColumns.contains { $0.name.exact == key.name.exact } }) {
@@ -300,13 +300,13 @@ extension SchemaUpdate {
             var columns = before.columns.filter { column in !found.lostColumns.contains { $0.name.exact == column.name.exact } && !takenOut.contains(column) }
             for column in takenOut {
                 note(
-                    .columnRemoved, schema.name, column: column.column,
+                    .columnRemoved, of: schema.name, column: column.column,
                     "\(schema.name): \(column.name) was taken out of the zone; a column \(column.column) and its values stay here")
             }
             for column in lost {
                 let what = found.computedColumns.contains(column) ? "is computed now" : "is gone"
                 note(
-                    .columnRemoved, schema.name, column: column.column,
+                    .columnRemoved, of: schema.name, column: column.column,
                     publishes
                         ? "\(schema.name): the column \(column.column) \(what); the next version is without \(column.name), and older versions keep its values"
                         : "\(schema.name): the column \(column.column) \(what); \(column.name) is no longer imported here")
@@ -322,11 +322,11 @@ extension SchemaUpdate {
                 return publishes || inZone.contains(name.folded)
             }
             let room = max(0, DatasetSchema.columnLimit - columns.count)
-            for name in own.dropFirst(room) { note(.columnLeftOut, schema.name, column: name, SchemaUpdate.tooMany(name, in: schema)) }
+            for name in own.dropFirst(room) { note(.columnLeftOut, of: schema.name, column: name, SchemaUpdate.tooMany(name, in: schema)) }
             for column in try transaction.describer.columns(Array(own.prefix(room)), of: before) {
                 columns.append(column)
                 note(
-                    .columnAdded, schema.name, column: column.column,
+                    .columnAdded, of: schema.name, column: column.column,
                     "\(schema.name): the column \(column.column) is synced from now on")
             }
             let after = try before.with(columns: columns)
@@ -352,7 +352,7 @@ extension SchemaUpdate {
             func words(_ type: String) -> String { type.isEmpty ? "without a type" : type }
             for one in types {
                 note(
-                    request.creates ? .columnMade : .columnLacking, schema.name, column: one.column,
+                    request.creates ? .columnMade : .columnLacking, of: schema.name, column: one.column,
                     request.creates
                         ? "\(schema.name): the column \(one.column) is declared \(words(one.zone)) now, as in the zone, and no longer \(one.here)"
                         : "\(schema.name): the column \(one.column) is declared \(one.here) here and \(words(one.zone)) in the zone; --create declares it as the zone does"
@@ -373,12 +373,12 @@ extension SchemaUpdate {
             for column in lacking where !here.contains(column.column.folded) {
                 guard request.creates else {
                     note(
-                        .columnLacking, schema.name, column: column.column,
+                        .columnLacking, of: schema.name, column: column.column,
                         "\(schema.name): the zone has the column \(column.column), which the table \(table) lacks; --create adds it")
                     continue
                 }
                 try transaction.tables.addColumns([column.column], of: zone, to: table)
-                note(.columnMade, schema.name, column: column.column, "\(schema.name): added the column \(column.column) to the table \(table)")
+                note(.columnMade, of: schema.name, column: column.column, "\(schema.name): added the column \(column.column) to the table \(table)")
             }
         }
 
@@ -391,14 +391,14 @@ extension SchemaUpdate {
                 let isNamed = request.tables.map { $0.tables?.contains { $0.folded == one.schema.table.folded } ?? true } ?? false
                 guard request.creates || isNamed && exists else {
                     note(
-                        .datasetLacking, name,
+                        .datasetLacking, of: name,
                         exists
                             ? "the zone has the dataset \(name), which is not synced here; --create takes the table \(one.schema.table) in"
                             : "the zone has the dataset \(name), and this database has no table \(one.schema.table); --create makes it")
                     continue
                 }
                 if request.creates {
-                    for table in try transaction.tables.create([one], besides: datasets) { note(.tableMade, name, "made the table \(table)") }
+                    for table in try transaction.tables.create([one], besides: datasets) { note(.tableMade, of: name, "made the table \(table)") }
                 }
                 _ = try transaction.tables.check(of: one.schema)
                 try transaction.tables.check(one)
@@ -411,7 +411,7 @@ extension SchemaUpdate {
                 }
                 datasets.append(one.schema)
                 try transaction.state.unseenColumns.set(["*"], of: one.schema)
-                note(.datasetAdded, name, "the dataset \(name) is imported from now on into the table \(one.schema.table)")
+                note(.datasetAdded, of: name, "the dataset \(name) is imported from now on into the table \(one.schema.table)")
             }
         }
     }

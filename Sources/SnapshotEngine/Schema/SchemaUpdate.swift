@@ -34,7 +34,7 @@ struct SchemaUpdate {
         let found = try device.database.read { transaction in try device.settings.datasets.map(transaction.tables.differences) }
         // A publication would tell every device that the values are gone.
         if let refusal = MissingTables.refusal(
-            found, device.settings, at: device.database.path, "nothing was \(device.settings.role.publishes ? "published" : "imported")")
+            found, device.settings, at: device.database.path, outcome: "nothing was \(device.settings.role.publishes ? "published" : "imported")")
         {
             throw refusal
         }
@@ -61,7 +61,7 @@ struct SchemaUpdate {
         }
         return try device.database.write { transaction in
             var outcome = Outcome(device: device)
-            for (one, names) in wanted { try add(names, to: one.schema, &outcome, transaction) }
+            for (one, names) in wanted { try add(names, to: one.schema, &outcome, in: transaction) }
             if waiting.isEmpty { try transaction.state.setTablesSeen() }
             outcome.notices += waiting
             return outcome
@@ -69,7 +69,7 @@ struct SchemaUpdate {
     }
 
     /// Adds columns of the table to the description of its dataset.
-    private func add(_ names: [String], to schema: DatasetSchema, _ outcome: inout Outcome, _ transaction: LocalTransaction) throws {
+    private func add(_ names: [String], to schema: DatasetSchema, _ outcome: inout Outcome, in transaction: LocalTransaction) throws {
         let columns = try transaction.describer.columns(names, of: schema), after = try schema.with(columns: schema.columns + columns)
         _ = try transaction.tables.check(of: after)
         try transaction.transition.take(schema, as: after, publishes: device.settings.role.publishes)
@@ -134,7 +134,7 @@ struct SchemaUpdate {
                     try transaction.state.describedColumns.set(added, of: schema)
                     let here = try transaction.tables.differences(from: schema).newColumns.filter { added.contains($0.exact) }
                     guard !here.isEmpty, here.count <= schema.freeColumns else { return }
-                    try add(here, to: schema, &outcome, transaction)
+                    try add(here, to: schema, &outcome, in: transaction)
                     schema = outcome.device.settings.datasets.first { $0.name.exact == schema.name.exact } ?? schema
                 }
             }
@@ -210,7 +210,7 @@ package enum MissingTables {
     /// The error that names the first such table, and the command that takes the change over; nil if there is none.
     ///
     /// - Parameter outcome: what the run has not done, for the error; nil if nothing is being done.
-    package static func refusal(_ found: [TableDifferences], _ settings: SyncSettings, at path: String, _ outcome: String? = nil) -> SyncError? {
+    package static func refusal(_ found: [TableDifferences], _ settings: SyncSettings, at path: String, outcome: String? = nil) -> SyncError? {
         guard let one = found.first(where: \.isBreaking) else { return nil }
         let update = "snapsync describe --update --db \(path.shellWord)"
         let reason: String, hint: String

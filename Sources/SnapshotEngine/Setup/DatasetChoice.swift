@@ -19,7 +19,7 @@ struct DatasetChoice {
     /// - Parameter filed: the datasets of the request's file, or the built-in ones (``schemas(_:)``).
     /// - Throws: ``SyncError`` with `.refused` for a table that cannot be used, or if nothing says which tables to sync; `.nothingThere` if the
     ///   zone would have to say it and has no version yet.
-    init(_ request: SetupRequest, _ filed: [DatasetSchema], _ backend: CloudDatabase?, _ database: LocalDatabase) async throws {
+    init(_ request: SetupRequest, filed: [DatasetSchema], backend: CloudDatabase?, in database: LocalDatabase) async throws {
         if let tables = request.tables {
             let found = try DatabaseDescriber.datasets(of: database, tables, role: request.role, for: request)
             datasets =
@@ -30,7 +30,7 @@ struct DatasetChoice {
                 } ?? found.datasets
             described = found
         } else if request.datasets == nil, !request.assumesBuiltIn,
-            let found = try await Self.descriptions(in: ZoneID(request.zone), request, backend, database)
+            let found = try await Self.descriptions(in: ZoneID(request.zone), request, backend: backend, database: database)
         {
             datasets = try database.read { transaction in try found.datasets.map(transaction.tables.byOwnNames) }
             fromZone = found
@@ -41,7 +41,7 @@ struct DatasetChoice {
     }
 
     /// Returns the zone's datasets; nil if this device must describe them.
-    private static func descriptions(in zone: ZoneID, _ request: SetupRequest, _ backend: CloudDatabase?, _ database: LocalDatabase) async throws
+    private static func descriptions(in zone: ZoneID, _ request: SetupRequest, backend: CloudDatabase?, database: LocalDatabase) async throws
         -> ZoneDescriptions?
     {
         let cloud: CloudDatabase

@@ -128,7 +128,7 @@ extension SyncEngine {
             }
             try gate.verify()
             let settings = try database.read { try $0.settings.read() }
-            let place = try await Self.verifyPlace(path, for: settings, database, keyStore)
+            let place = try await Self.verifyPlace(path, for: settings, in: database, keyStore: keyStore)
             try database.write { try $0.settings.cloud.set(place) }
             return RelocationReport(
                 database: database.path, zone: settings.zone, previousCloud: settings.cloud, cloud: place, cloudUUID: settings.cloudUUID)
@@ -136,7 +136,7 @@ extension SyncEngine {
     }
 
     /// Checks that a directory or bucket has the cloud and the history of a database. Returns the text for the settings.
-    static func verifyPlace(_ path: String, for settings: SyncSettings, _ database: LocalDatabase, _ keyStore: any KeyStore) async throws -> String {
+    static func verifyPlace(_ path: String, for settings: SyncSettings, in database: LocalDatabase, keyStore: any KeyStore) async throws -> String {
         let (applied, isReplicated) = try database.read { (try $0.state.applied(), try $0.settings.operatorSettings().isReplicated) }
         let cloud = try CloudLocation.open(path, expecting: settings.cloudUUID, container: settings.container)
         let known = try database.read { try $0.state.zoneKnowledge() }

@@ -29,11 +29,11 @@ package enum SyncSetup {
             try database.read { try refuseSetUp($0, request) }
             let trusted = try await SignedZoneSetup.verifyTrust(request, backend)
             let join = try await SealedJoin(request, backend, trusting: trusted)
-            let choice = try await DatasetChoice(request, filed, join?.cloud ?? backend, database)
+            let choice = try await DatasetChoice(request, filed: filed, backend: join?.cloud ?? backend, in: database)
             let datasets = choice.datasets
-            let (tablesMade, fromText) = try prepareTables(request, choice, database, isNew: isNew)
-            try refuseUnwritable(request, datasets, database)
-            if request.role == .peer { try refuseHiddenKeys(datasets, database, request) }
+            let (tablesMade, fromText) = try prepareTables(request, choice, in: database, isNew: isNew)
+            try refuseUnwritable(request, datasets, in: database)
+            if request.role == .peer { try refuseHiddenKeys(datasets, in: database, for: request) }
             let (cloud, cloudMade, found) = try backend.map { ($0, false, nil) } ?? openCloud(request)
             let probeWarnings = if let found { found } else { try await BucketTrial.run(in: cloud, for: request.role, at: request.cloud) }
             let identity = try await cloud.identity()
@@ -43,7 +43,7 @@ package enum SyncSetup {
             if let join { name = join.name } else { name = try await DeviceName(request, in: zone, of: cloud, identity, isStable: request.isSealed) }
             let device = name.name
             let beginning = ZoneBeginning(of: request.zone, inCloud: identity.uuid, as: device)
-            hasBegun = try await begin(beginning, zone, in: cloud, database, request)
+            hasBegun = try await begin(beginning, of: zone, in: cloud, database: database, for: request)
             do {
                 try await joinZone(zone, in: cloud, as: device, request, isDirectory: backend == nil && !CloudLocation.isBucket(request.cloud))
             } catch {
@@ -67,7 +67,7 @@ package enum SyncSetup {
                 container: identity.container)
             let madeZone = hasBegun
             let range = KeyRangeClaim(zone: zone, cloud: signed?.zone.opened ?? cloud, device: device)
-            let keyRange = sharesZone ? try await claimKeyRange(request, datasets, range, database) : nil
+            let keyRange = sharesZone ? try await claimKeyRange(request, of: datasets, by: range, in: database) : nil
             var taken = 0
             try database.write {
                 try $0.zoneBeginning.clear()
@@ -126,7 +126,7 @@ package enum SyncSetup {
     }
 
     /// Returns the device's range of keys, if it asks for one and a table can use it.
-    private static func claimKeyRange(_ request: SetupRequest, _ datasets: [DatasetSchema], _ claim: KeyRangeClaim, _ database: LocalDatabase) async throws
+    private static func claimKeyRange(_ request: SetupRequest, of datasets: [DatasetSchema], by claim: KeyRangeClaim, in database: LocalDatabase) async throws
         -> DeviceKeyRange?
     {
         let tables = try database.read { try SharedKeys(datasets, in: $0).autoincrement }
@@ -138,7 +138,7 @@ package enum SyncSetup {
     }
 
     private static func prepareTables(
-        _ request: SetupRequest, _ choice: DatasetChoice, _ database: LocalDatabase, isNew: Bool
+        _ request: SetupRequest, _ choice: DatasetChoice, in database: LocalDatabase, isNew: Bool
     ) throws -> (tables: [String], fromText: SchemaTextResult) {
         if isNew { try database.useWAL() }
         return try database.write { transaction in
@@ -170,7 +170,7 @@ package enum SyncSetup {
 
     /// Refuses tables that imports cannot write, because their indexes, checks or computed columns need functions that only the application
     /// registers.
-    private static func refuseUnwritable(_ request: SetupRequest, _ datasets: [DatasetSchema], _ database: LocalDatabase) throws {
+    private static func refuseUnwritable(_ request: SetupRequest, _ datasets: [DatasetSchema], in database: LocalDatabase) throws {
         let survey = try TriggerSurvey(database, datasets)
         for schema in datasets {
             guard let reason = survey.unwritable[schema.name], request.role != .writer || survey.needsForKeys[schema.name] != nil else { continue }
@@ -182,7 +182,7 @@ package enum SyncSetup {
     }
 
     /// Refuses tables without a key at a peer: two peers would give one rowid to different rows, which could then not be told apart.
-    private static func refuseHiddenKeys(_ datasets: [DatasetSchema], _ database: LocalDatabase, _ request: SetupRequest) throws {
+    private static func refuseHiddenKeys(_ datasets: [DatasetSchema], in database: LocalDatabase, for request: SetupRequest) throws {
         let hidden = try database.read { transaction in try datasets.filter { try transaction.tables.hasHiddenKey($0) } }
         guard let schema = hidden.first else { return }
         throw SyncError(
@@ -232,7 +232,7 @@ package enum SyncSetup {
     }
 
     /// Records that this database is about to make the zone. Returns whether it makes the zone now, or made it in an earlier `init` that failed.
-    private static func begin(_ beginning: ZoneBeginning, _ zone: ZoneID, in cloud: CloudDatabase, _ database: LocalDatabase, _ request: SetupRequest)
+    private static func begin(_ beginning: ZoneBeginning, of zone: ZoneID, in cloud: CloudDatabase, database: LocalDatabase, for request: SetupRequest)
         async throws -> Bool
     {
         guard request.role.publishes else { return false }

@@ -48,7 +48,7 @@ extension SyncEngine {
             }
         }
         let code = request.isSealed ? RecoveryCode() : nil
-        let (report, warnings) = try await close(request, code, progress)
+        let (report, warnings) = try await close(request, code: code, progress)
         if let code, report != nil { showsCode(code) }
         let synced = try await sync(progress: progress)
         return try await locked {
@@ -63,7 +63,7 @@ extension SyncEngine {
 
     /// Ends the present zone with a version that names the next zone, and switches this database to that zone. The report is nil if an earlier
     /// call has done that. The second value has the warnings of the sync.
-    private func close(_ request: TurnOverRequest, _ code: RecoveryCode?, _ progress: ProgressHandler?) async throws -> (TurnOverReport?, [String]) {
+    private func close(_ request: TurnOverRequest, code: RecoveryCode?, _ progress: ProgressHandler?) async throws -> (TurnOverReport?, [String]) {
         let policy = RetryPolicy(attempts: 10)
         var warnings: [String] = []
         for attempt in 1... {

@@ -89,7 +89,7 @@ struct ZoneFollower {
         let keys = try ZoneMoveKeys.keys(of: owner, for: successor.protection, before: context.signedZone?.owner, in: keyStore)
         var knowledge = ZoneKnowledge(creator: KeyFingerprint(successor.creator), own: keys.publicKeys)
         knowledge.protection = successor.protection
-        var zone = SignedZone(knowledge, owner, keyStore, in: cloud)
+        var zone = SignedZone(knowledge, owner: owner, keyStore: keyStore, in: cloud)
         // Use the cloud that holds this device's keys: several devices may share a backend.
         let cloud = zone.cloud
         let list = try await cloud.members(in: id)
@@ -106,14 +106,14 @@ struct ZoneFollower {
             return try begin(knowledge, info)
         }
         let isMember = list?.member(owner.device, key: keys.publicKeys.signing) != nil
-        let nonce = try await ask(zone, list, keys.publicKeys, isMember: isMember)
+        let nonce = try await ask(zone, list, as: keys.publicKeys, isMember: isMember)
         if successor.isSealed {
             let ring = try state.record(KeyRing.recordName).map { try KeyRing($0, at: "zone \(id)") }
             guard ring?.isFor(keys.publicKeys.sealing) == true else { throw waiting(keys.publicKeys) }
         }
         knowledge = zone.authority.knowledge
         knowledge.floor = token
-        zone = SignedZone(knowledge, owner, keyStore, in: cloud)
+        zone = SignedZone(knowledge, owner: owner, keyStore: keyStore, in: cloud)
         let zoneKeys = zone.keys
         try zoneKeys?.learn(state.records)
         try await settleOldZone()
@@ -138,13 +138,13 @@ struct ZoneFollower {
 
     private func enter(_ knowledge: ZoneKnowledge, madeNext: Bool, seen nonce: String?) throws {
         try context.database.write { transaction in
-            try ZoneFollower.enter(id, context, knowledge, madeNext: madeNext, seen: nonce, in: transaction)
+            try ZoneFollower.enter(id, context, knowing: knowledge, madeNext: madeNext, seen: nonce, in: transaction)
         }
     }
 
     /// Records in one transaction that the next zone is this database's zone.
     static func enter(
-        _ next: ZoneID, _ context: SyncContext, _ knowledge: ZoneKnowledge, madeNext: Bool, seen nonce: String?, in transaction: LocalTransaction
+        _ next: ZoneID, _ context: SyncContext, knowing knowledge: ZoneKnowledge, madeNext: Bool, seen nonce: String?, in transaction: LocalTransaction
     ) throws {
         guard try transaction.settings.read().zone == context.zone.name else { throw context.anotherRun(.open) }
         let earlier = EarlierZone(
@@ -165,7 +165,7 @@ struct ZoneFollower {
     }
 
     /// Requests membership in the zone, once. Returns the nonce of this device's report there.
-    private func ask(_ zone: SignedZone, _ list: MemberList?, _ own: DevicePublicKeys, isMember: Bool) async throws -> String? {
+    private func ask(_ zone: SignedZone, _ list: MemberList?, as own: DevicePublicKeys, isMember: Bool) async throws -> String? {
         if let member = list?.member(owner.device), member.keys != own {
             throw SyncError(
                 .refused, step: .open, at: "zone \(id)", "\(owner.device) is a member with other keys than those in \(keyStore.place(of: owner))",

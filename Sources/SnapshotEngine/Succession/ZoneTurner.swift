@@ -127,7 +127,7 @@ struct ZoneTurner {
         knowledge.protection = request.protection
         knowledge.recoveryKey = code?.publicKey(request.protection.sealingKeyKind)
         try context.database.write { [knowledge] transaction in
-            try ZoneFollower.enter(id, context, knowledge, madeNext: true, seen: nil, in: transaction)
+            try ZoneFollower.enter(id, context, knowing: knowledge, madeNext: true, seen: nil, in: transaction)
         }
         report.isEarlierRemoved = false
         return report

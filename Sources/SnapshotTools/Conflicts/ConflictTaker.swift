@@ -23,7 +23,7 @@ struct ConflictTaker {
         }
         _ = try transaction.tables.check(of: schema)
         try transaction.observe(settings.datasets)
-        guard let entity = conflict.loser.entity else { return try delete(entry, schema, place) }
+        guard let entity = conflict.loser.entity else { return try delete(entry, schema: schema, at: place) }
         let isAlias = try transaction.tables.hasRowidKey(schema)
         let isTaken = try transaction.rows.hasRow(conflict.key, of: schema)
         let key: EntityKey
@@ -39,7 +39,7 @@ struct ConflictTaker {
                         hint: "without --as-new the edit takes the place of the row that has its key")
                 }
                 key = isNew ? try transaction.tables.unusedKey(in: schema) : conflict.key
-                try insert(entity, key, schema, asNew: isNew)
+                try insert(entity, at: key, schema: schema, asNew: isNew)
             }
         } catch let error as SyncError where [.badRow, .schemaMismatch].contains(error.database) {
             throw refusal(
@@ -65,7 +65,7 @@ struct ConflictTaker {
     }
 
     /// Writes the row, with the present time: with its old time it would lose again to what it replaces.
-    private func insert(_ entity: String, _ key: EntityKey, _ schema: DatasetSchema, asNew: Bool) throws {
+    private func insert(_ entity: String, at key: EntityKey, schema: DatasetSchema, asNew: Bool) throws {
         var values = try EntityCodec.json.values(schema, entity)
         if asNew, case .integer(let integer) = key { values[schema.keyIndices[0]] = .integer(integer) }
         RowInstant(schema)?.set(now, in: &values)
@@ -73,7 +73,7 @@ struct ConflictTaker {
         try values.lending { try applier.take($0) }
     }
 
-    private func delete(_ entry: ConflictEntry, _ schema: DatasetSchema, _ place: SyncEngine.ConflictPlace) throws -> EntityKey {
+    private func delete(_ entry: ConflictEntry, schema: DatasetSchema, at place: SyncEngine.ConflictPlace) throws -> EntityKey {
         let key = entry.conflict.key
         if place == .newKey { throw refusal(entry, "the edit that lost is a deletion", hint: "leave out --as-new") }
         guard try transaction.rows.hasRow(key, of: schema) else {

@@ -18,19 +18,19 @@ struct VersionDiff: Sendable {
     private typealias Take = (EntityDifference) throws -> Void
 
     /// Compares the two sides and reports each difference, in the order of datasets and keys.
-    func run(_ left: DiffSide, _ right: DiffSide, _ take: @escaping (EntityDifference) throws -> Void) async throws -> DiffReport {
+    func run(_ left: DiffSide, _ right: DiffSide, take: @escaping (EntityDifference) throws -> Void) async throws -> DiffReport {
         switch (left, right) {
         case (.local, .local): throw SyncError(.refused, step: .read, at: "diff", "the local tables are always the same as themselves", hint: "name a version")
         case (.version(let left), .version(let right)):
             let before = try await inspector.records(at: left), after = try await inspector.records(at: right)
             for state in [before, after] { try inspector.refuseSealed(state) }
-            return try await versions(before, after, take)
+            return try await versions(before, after, take: take)
         case (.version(let number), .local): return try await local(number, isFlipped: false, take)
         case (.local, .version(let number)): return try await local(number, isFlipped: true, take)
         }
     }
 
-    private func versions(_ before: ZoneState, _ after: ZoneState, _ take: @escaping Take) async throws -> DiffReport {
+    private func versions(_ before: ZoneState, _ after: ZoneState, take: @escaping Take) async throws -> DiffReport {
         var counts: [DiffReport.Dataset] = []
         let records = Dictionary(
             (before.records + after.records).filter { DatasetRecord($0) != nil }.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
@@ -46,13 +46,13 @@ struct VersionDiff: Sendable {
             if let dataset, ![schema.name, name].contains(dataset) { continue }
             isKnown = true
             let one = left?.giving(schema), other = right?.giving(schema)
-            counts.append(try merge(schema, one, other, take))
+            counts.append(try merge(of: schema, one, other, take: take))
         }
         guard isKnown else { throw missing(after) }
         return DiffReport(datasets: counts)
     }
 
-    private func merge(_ schema: DatasetSchema, _ left: DatasetVersion?, _ right: DatasetVersion?, _ take: @escaping Take) throws -> DiffReport.Dataset {
+    private func merge(of schema: DatasetSchema, _ left: DatasetVersion?, _ right: DatasetVersion?, take: @escaping Take) throws -> DiffReport.Dataset {
         let before = try left?.runs() ?? [], after = try right?.runs() ?? []
         let common = Set(before.filter { $0.hash != nil }).intersection(after)
         let counter = DifferenceCounter(schema, isFlipped: false, hasValues: hasValues, take)
@@ -79,12 +79,12 @@ struct VersionDiff: Sendable {
                 version = try await DatasetVersion(record, as: schema.relaxed(), in: inspector.cloud, zone: inspector.zone)
             }
             let found = version
-            counts.append(try compare(schema, found, session, isFlipped: isFlipped, take))
+            counts.append(try compare(schema, found, in: session, isFlipped: isFlipped, take: take))
         }
         return DiffReport(datasets: counts)
     }
 
-    private func compare(_ schema: DatasetSchema, _ version: DatasetVersion?, _ session: ReadSession, isFlipped: Bool, _ take: @escaping Take) throws
+    private func compare(_ schema: DatasetSchema, _ version: DatasetVersion?, in session: ReadSession, isFlipped: Bool, take: @escaping Take) throws
         -> DiffReport.Dataset
     {
         let runs = try version?.differingRuns(from: session, of: schema) ?? []
@@ -153,7 +153,7 @@ extension SnapshotInspector {
     public func diff(
         _ left: DiffSide, _ right: DiffSide, dataset: String? = nil, hasValues: Bool = false, take: @escaping (EntityDifference) throws -> Void
     ) async throws -> DiffReport {
-        try await WorkerThreads.host { try await VersionDiff(inspector: self, dataset: dataset, hasValues: hasValues).run(left, right, take) }
+        try await WorkerThreads.host { try await VersionDiff(inspector: self, dataset: dataset, hasValues: hasValues).run(left, right, take: take) }
     }
 }
 
@@ -232,7 +232,7 @@ final class DifferenceCounter {
     }
 
     /// Counts and reports one difference.
-    func take(_ key: EntityKey, _ left: [OwnedValue]?, _ right: [OwnedValue]?) throws {
+    func take(_ key: EntityKey, left: [OwnedValue]?, right: [OwnedValue]?) throws {
         let (before, after) = isFlipped ? (right, left) : (left, right)
         let kind: EntityDifference.Kind = before == nil ? .added : after == nil ? .removed : .changed
         counts[kind, default: 0] += 1

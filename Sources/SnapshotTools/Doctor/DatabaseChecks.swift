@@ -57,14 +57,14 @@ enum DatabaseChecks {
         case .failure(let error):
             return [
                 .error(
-                    "database", error.code, "\(error.place): \(error.reason)", means: "the database cannot be looked through",
+                    "database", code: error.code, "\(error.place): \(error.reason)", means: "the database cannot be looked through",
                     do: error.code == .dataRefused ? remedy : error.hint)
             ]
         case .success(let lines):
             guard let first = lines.first else { return [.ok("database", "SQLite finds the database sound")] }
             return [
                 .error(
-                    "database", .dataRefused, "SQLite finds the database damaged: \(first)" + (lines.count > 1 ? ", and more" : ""),
+                    "database", code: .dataRefused, "SQLite finds the database damaged: \(first)" + (lines.count > 1 ? ", and more" : ""),
                     means: "what is read from it may be wrong, and would be published", do: remedy)
             ]
         }
@@ -95,7 +95,7 @@ enum DatabaseChecks {
             if database.settings.role != .writer, let column = shape.unfillableColumns.first {
                 return [
                     .error(
-                        "table", .refused, found, means: "\(column) is NOT NULL and has no default, so an import cannot insert rows, and none is made",
+                        "table", code: .refused, found, means: "\(column) is NOT NULL and has no default, so an import cannot insert rows, and none is made",
                         do: "give the column a default, or let it be NULL")
                 ]
             }
@@ -114,7 +114,7 @@ enum DatabaseChecks {
         case .success(false):
             let loss = database.settings.role.publishes ? "they are found by comparing all rows" : "an import may replace what was changed without a note"
             return .warning(
-                "triggers", .tryAgainLater,
+                "triggers", code: .tryAgainLater,
                 "the triggers that note changes of \(one.schema.name) are not as they should be; a migration may have rebuilt the table",
                 means: "changes are not noted now; \(loss)",
                 do: "run: snapsync sync --db \(database.path.shellWord), which puts them in again")
@@ -150,7 +150,7 @@ enum DatabaseChecks {
         let found = "the entities of \(one.schema.name) have fields that this device does not know: \(one.unknownFields.joined(separator: ", "))"
         let remedy = "update the description (snapsync describe --update, or the dataset file) or snapsync on this device"
         guard database.settings.role.publishes else { return [.notice("unknownFields", found, means: "they are not shown here", do: remedy)] }
-        return [.error("unknownFields", .refused, found, means: "publishing would lose them, so nothing is published", do: remedy)]
+        return [.error("unknownFields", code: .refused, found, means: "publishing would lose them, so nothing is published", do: remedy)]
     }
 
     private static func held(_ one: DatabaseFacts.Dataset, _ database: DatabaseFacts) -> [DoctorReport.Finding] {
@@ -161,7 +161,7 @@ enum DatabaseChecks {
             let found = "\(Format.count(count, "row")) of \(one.schema.name) \(Format.word(count, "is", or: "are")) held: "
             return [
                 .warning(
-                    "held", .tryAgainLater, found + "a value that only one row may have is taken, or a row that they refer to is missing",
+                    "held", code: .tryAgainLater, found + "a value that only one row may have is taken, or a row that they refer to is missing",
                     means: "they are kept, and return when they fit",
                     do: "look at them: snapsync conflicts --db \(database.path.shellWord)")
             ]
@@ -222,7 +222,7 @@ struct DatabaseFacts: Sendable {
             : look {
                 try database.read { transaction in
                     try settings.datasets.flatMap { schema in
-                        try transaction.tables.rowsBreakingChecks(of: schema, keys: 3).map { CheckReport(schema, $0.check, $0.count, $0.keys) }
+                        try transaction.tables.rowsBreakingChecks(of: schema, keys: 3).map { CheckReport(schema, $0.check, count: $0.count, keys: $0.keys) }
                     }
                 }
             }

@@ -41,7 +41,7 @@ enum DirectoryChecks {
         guard facts.freeByteCount < max(needed, 1 << 20) else { return [.ok("space", "\(Format.bytes(facts.freeByteCount)) are free")] }
         return [
             .warning(
-                "space", .inputOutput, "\(Format.bytes(facts.freeByteCount)) are free, and the newest version has \(Format.bytes(needed / 2))",
+                "space", code: .inputOutput, "\(Format.bytes(facts.freeByteCount)) are free, and the newest version has \(Format.bytes(needed / 2))",
                 means: "the next version may not find room; then nothing is published and nothing is lost",
                 do: "make room, or run: snapsync prune --keep-last 10")
         ]
@@ -53,7 +53,7 @@ enum DirectoryChecks {
             let folders = Set(directory.forbidden).sorted().joined(separator: ", ")
             return [
                 .warning(
-                    "permission", .permissionDenied, "this user may not write in \(folders)",
+                    "permission", code: .permissionDenied, "this user may not write in \(folders)",
                     means: "versions are imported, but the publisher is not told what is changed here, and no device sees what this one has",
                     do: "give this user the right to write there: chmod, chown, or the mount's options")
             ]
@@ -61,14 +61,14 @@ enum DirectoryChecks {
         if let facts = try? directory.fileSystem.get(), facts.isReadOnly, directory.probe != nil || !directory.forbidden.isEmpty {
             return [
                 .error(
-                    "permission", .permissionDenied, "\(directory.path) is mounted read-only", means: "this device cannot publish",
+                    "permission", code: .permissionDenied, "\(directory.path) is mounted read-only", means: "this device cannot publish",
                     do: "mount it so that it can be written")
             ]
         }
         guard !directory.forbidden.isEmpty else { return directory.probe == nil ? [] : [.ok("permission", "this device may write where it publishes")] }
         return [
             .error(
-                "permission", .permissionDenied, "this user may not write in \(directory.forbidden.joined(separator: ", "))",
+                "permission", code: .permissionDenied, "this user may not write in \(directory.forbidden.joined(separator: ", "))",
                 means: "this device cannot publish",
                 do: "give this user the right to write there: chmod, chown, or the mount's options")
         ]
@@ -90,7 +90,7 @@ enum DirectoryChecks {
         let has = ways.filter(\.0).map(\.1).joined(separator: ", "), lacks = ways.filter { !$0.0 }.map(\.1).joined(separator: ", ")
         guard probe.canPublish else {
             return .error(
-                "placement", .inputOutput, "the file system can neither link a file nor rename it without replacing another",
+                "placement", code: .inputOutput, "the file system can neither link a file nor rename it without replacing another",
                 means: "two devices could take one version's number, so nothing is published",
                 do: "put the cloud on another file system; docs/cloud-directory.md lists those that work")
         }
@@ -103,7 +103,7 @@ enum DirectoryChecks {
     static func durability(_ probe: DirectoryProbe) -> DoctorReport.Finding {
         guard let failure = probe.synchronizeFailure else { return .ok("durability", "files and directories can be made durable") }
         return .error(
-            "durability", .inputOutput, "fsync fails: \(failure)", means: "a power cut could take what was published, so nothing is",
+            "durability", code: .inputOutput, "fsync fails: \(failure)", means: "a power cut could take what was published, so nothing is",
             do: "check the disk and the mount, or put the cloud on another file system")
     }
 
@@ -119,8 +119,8 @@ enum DirectoryChecks {
         case ..<60: return .ok("clock", "this device's clock and the directory's agree")
         case ..<86_400:
             return .warning(
-                "clock", .refused, offset, means: "of two edits of one entity the wrong one may count as the later", do: "set the clock that is wrong")
-        default: return .error("clock", .refused, offset, means: "a clock that is a day off does not publish", do: "set the clock that is wrong")
+                "clock", code: .refused, offset, means: "of two edits of one entity the wrong one may count as the later", do: "set the clock that is wrong")
+        default: return .error("clock", code: .refused, offset, means: "a clock that is a day off does not publish", do: "set the clock that is wrong")
         }
     }
 
@@ -134,8 +134,8 @@ enum DirectoryChecks {
             if !directory.unreadable.isEmpty {
                 return [
                     .error(
-                        "foreignFiles", .permissionDenied,
-                        NameList.words(directory.unreadable, "file that this user cannot read", "files that this user cannot read"),
+                        "foreignFiles", code: .permissionDenied,
+                        NameList.words(directory.unreadable, "file that this user cannot read", many: "files that this user cannot read"),
                         means: "another user's run has left them, with sudo perhaps, and no version from there on can be read",
                         do: "chown -R \"$(id -un)\" \(directory.path.shellWord), as root")
                 ]
@@ -150,7 +150,7 @@ enum DirectoryChecks {
         if !aside.isEmpty {
             findings.append(
                 .notice(
-                    "conflictCopies", NameList.words(aside, "conflict copy", "conflict copies"),
+                    "conflictCopies", NameList.words(aside, "conflict copy", many: "conflict copies"),
                     means:
                         "a tool that replicates folders put them aside; no reader follows them. One in commits/ is a version of a device that published in another copy",
                     do: "sync every device, then remove them"))
@@ -158,27 +158,27 @@ enum DirectoryChecks {
         if !odd.isEmpty {
             findings.append(
                 .error(
-                    "foreignFiles", .dataRefused, NameList.words(odd, "name that is no plain file", "names that are no plain files"),
+                    "foreignFiles", code: .dataRefused, NameList.words(odd, "name that is no plain file", many: "names that are no plain files"),
                     means: "somebody has put something else where a file should be; it is never opened", do: "take it away, and bring the file back from a copy"
                 ))
         }
         if !left.isEmpty {
             findings.append(
                 .notice(
-                    "foreignFiles", NameList.words(left, "folder of a killed doctor", "folders of killed doctors"), means: "nothing needs them",
+                    "foreignFiles", NameList.words(left, "folder of a killed doctor", many: "folders of killed doctors"), means: "nothing needs them",
                     do: "remove them"))
         }
         let damaged = named(.setAside)
         if !damaged.isEmpty {
             findings.append(
                 .notice(
-                    "setAside", NameList.words(damaged, "damaged file that repair has set aside", "damaged files that repair has set aside"),
+                    "setAside", NameList.words(damaged, "damaged file that repair has set aside", many: "damaged files that repair has set aside"),
                     means: "readers ignore them", do: "remove them once snapsync verify --all finds nothing"))
         }
         if !other.isEmpty {
             findings.append(
                 .notice(
-                    "foreignFiles", NameList.words(other, "file that is not the cloud's", "files that are not the cloud's"), means: "readers ignore them",
+                    "foreignFiles", NameList.words(other, "file that is not the cloud's", many: "files that are not the cloud's"), means: "readers ignore them",
                     do: "take them away if nobody needs them"))
         }
         return findings

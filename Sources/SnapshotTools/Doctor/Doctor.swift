@@ -167,19 +167,20 @@ struct BucketFacts: Sendable {
         switch finding.name {
         case "clock":
             return .warning(
-                "clock", .refused, finding.observation,
+                "clock", code: .refused, finding.observation,
                 means: "a store refuses requests that are signed with another time, so they are signed by the store's clock",
                 do: "set this machine's clock")
         case "missing":
             return .warning(
-                "probe", .permissionDenied, finding.observation, means: "a missing object cannot be told from one that may not be read",
+                "probe", code: .permissionDenied, finding.observation, means: "a missing object cannot be told from one that may not be read",
                 do: "grant s3:ListBucket on the bucket")
         default:
             let means = "two devices that publish at the same time can overwrite each other's version"
             return manyPublish
                 ? .error(
-                    "probe", .refused, finding.observation, means: means, do: "let one device publish, or move the cloud to a store with conditional writes")
-                : .warning("probe", .refused, finding.observation, means: means, do: "let only this device publish")
+                    "probe", code: .refused, finding.observation, means: means,
+                    do: "let one device publish, or move the cloud to a store with conditional writes")
+                : .warning("probe", code: .refused, finding.observation, means: means, do: "let only this device publish")
         }
     }
 }

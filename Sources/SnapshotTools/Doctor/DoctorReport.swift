@@ -64,11 +64,11 @@ extension DoctorReport.Finding {
         Self(id: id, severity: .notice, found: found, meaning: meaning, remedy: remedy, code: nil)
     }
 
-    static func warning(_ id: String, _ code: SyncError.Code, _ found: String, means meaning: String, do remedy: String?) -> Self {
+    static func warning(_ id: String, code: SyncError.Code, _ found: String, means meaning: String, do remedy: String?) -> Self {
         Self(id: id, severity: .warning, found: found, meaning: meaning, remedy: remedy, code: code.name)
     }
 
-    static func error(_ id: String, _ code: SyncError.Code, _ found: String, means meaning: String, do remedy: String?) -> Self {
+    static func error(_ id: String, code: SyncError.Code, _ found: String, means meaning: String, do remedy: String?) -> Self {
         Self(id: id, severity: .error, found: found, meaning: meaning, remedy: remedy, code: code.name)
     }
 
@@ -90,7 +90,7 @@ extension DoctorReport.Finding {
 /// Lists of names for a sentence, limited to the first few.
 enum NameList {
     /// `2 conflict copies: a, b`; of more than five names the first five and `…`.
-    static func words(_ names: [String], _ one: String, _ many: String) -> String {
+    static func words(_ names: [String], _ one: String, many: String) -> String {
         "\(Format.count(names.count, one, or: many)): " + names.prefix(5).joined(separator: ", ") + (names.count > 5 ? ", …" : "")
     }
 }

@@ -14,7 +14,7 @@ enum SyncChecks {
         guard gate.isOpen else {
             return [
                 .warning(
-                    "gate", .refused, "this database is not synced: \(gate.reason ?? "sync is off")",
+                    "gate", code: .refused, "this database is not synced: \(gate.reason ?? "sync is off")",
                     means: "the cloud was not looked at; changes go on being noted, and nothing is lost", do: gate.hint)
             ]
         }
@@ -50,7 +50,7 @@ enum SyncChecks {
         }
         return [
             .warning(
-                "freshness", .tryAgainLater,
+                "freshness", code: .tryAgainLater,
                 "the newest version that came here is of \(promise.newest?.description ?? "never"), and the zone has one at least every \(AgeText.words(seconds: promise.interval))",
                 means: "either no publisher syncs, or somebody keeps new versions back from this device",
                 do: "ask a publisher for its version: snapsync status there")
@@ -93,7 +93,7 @@ enum SyncChecks {
         if counts.missing > 0 {
             findings.append(
                 .warning(
-                    "messages", .tryAgainLater, "the message with this device's edits is not in the mailbox as it was sent",
+                    "messages", code: .tryAgainLater, "the message with this device's edits is not in the mailbox as it was sent",
                     means: "the publisher may never see it; the next sync here puts it back",
                     do:
                         "run: snapsync sync \(place); if it happens again, see that the tool that carries the directory carries messages/ back from this device and removes nothing there"
@@ -110,7 +110,8 @@ enum SyncChecks {
         } catch {
             let error = SyncError(error, step: .read)
             return .warning(
-                "schedule", .tryAgainLater, error.reason, means: "what should run a sync every \(AgeText.words(seconds: interval)) does not, or each run fails",
+                "schedule", code: .tryAgainLater, error.reason,
+                means: "what should run a sync every \(AgeText.words(seconds: interval)) does not, or each run fails",
                 do: "see that it runs: systemctl list-timers, or crontab -l; or run: snapsync sync \(place)")
         }
     }
@@ -120,7 +121,7 @@ enum SyncChecks {
             return .ok("lastRun", status.lastSuccess.map { "the last run ended well, at \($0)" } ?? "no run has failed")
         }
         return .warning(
-            "lastRun", .tryAgainLater, "the last run failed, at \(at): \(failure.place): \(failure.reason)",
+            "lastRun", code: .tryAgainLater, "the last run failed, at \(at): \(failure.place): \(failure.reason)",
             means: "nothing was changed by it; if the reason is still there, it is among these findings",
             do: failure.hint.flatMap { $0.exact.contains("snapsync doctor") ? nil : $0 } ?? "run: snapsync sync \(place)")
     }

@@ -28,7 +28,7 @@ enum ZoneChecks {
             guard let token = report.token else { return nil }
             if let hash = hashes[token.number], hash != token.hash {
                 return .warning(
-                    "history", .dataRefused, "\(report.device) has another version \(token.number) than the one that is here",
+                    "history", code: .dataRefused, "\(report.device) has another version \(token.number) than the one that is here",
                     means: "somebody has shown the two devices different histories, or two devices have published one number in two copies of the folder",
                     do: "compare snapsync history on both, and find out who can write the store")
             }
@@ -83,7 +83,7 @@ enum ZoneChecks {
             let accept = "if version \(newest) is what you want: snapsync import --accept-rollback \(newest) \(place)"
             findings.append(
                 .error(
-                    "rollback", .dataRefused, "\(rollback.place): \(rollback.reason)",
+                    "rollback", code: .dataRefused, "\(rollback.place): \(rollback.reason)",
                     means:
                         "an older copy of the directory was put back, another one stands in its place, or another device has published this number in a copy of it; this database takes nothing from it",
                     do: "bring the right copy back; \(accept)"))
@@ -94,7 +94,7 @@ enum ZoneChecks {
     private static func gaps(_ zone: ZoneSurvey, at place: String) -> [DoctorReport.Finding] {
         let gaps = zone.gaps
         guard !gaps.isEmpty else { return [.ok("gaps", "no commit is missing between others")] }
-        let names = NameList.words(gaps.map(String.init), "commit is missing", "commits are missing")
+        let names = NameList.words(gaps.map(String.init), "commit is missing", many: "commits are missing")
         if case .success = zone.state, case .success = zone.commits {
             return [
                 .notice(
@@ -104,7 +104,7 @@ enum ZoneChecks {
         }
         return [
             .error(
-                "gaps", .dataRefused, names, means: "later versions stand on them, so nothing is imported or published",
+                "gaps", code: .dataRefused, names, means: "later versions stand on them, so nothing is imported or published",
                 do: "if a sync tool is bringing files, wait for it; else run: snapsync repair \(place), or bring them back from a copy of the directory")
         ]
     }
@@ -131,25 +131,26 @@ enum ZoneChecks {
         if !missing.isEmpty {
             findings.append(
                 .warning(
-                    "assets", .tryAgainLater, NameList.words(missing, "file of version \(newest) is not there", "files of version \(newest) are not there"),
+                    "assets", code: .tryAgainLater,
+                    NameList.words(missing, "file of version \(newest) is not there", many: "files of version \(newest) are not there"),
                     means: "readers wait for them and keep what they have",
                     do: "if a sync tool is bringing files, wait for it; else \(mend)"))
         }
         if !arriving.isEmpty {
             findings.append(
                 .warning(
-                    "assets", .tryAgainLater,
-                    NameList.words(arriving, "file of version \(newest) is still arriving", "files of version \(newest) are still arriving"),
+                    "assets", code: .tryAgainLater,
+                    NameList.words(arriving, "file of version \(newest) is still arriving", many: "files of version \(newest) are still arriving"),
                     means: "readers wait for them and keep what they have",
                     do: "wait for the sync tool; \(ArrivingFile.limitSeconds / 60) minutes after its last write such a file counts as damaged"))
         }
         if !wrong.isEmpty {
             findings.append(
                 .error(
-                    "assets", .dataRefused,
+                    "assets", code: .dataRefused,
                     NameList.words(
                         wrong, "file of version \(newest) has another size than its commit says",
-                        "files of version \(newest) have other sizes than their commit says"),
+                        many: "files of version \(newest) have other sizes than their commit says"),
                     means: "they are damaged, and nobody imports them", do: mend))
         }
         return findings.isEmpty ? [.ok("assets", "all files of version \(newest) are there, in their sizes")] : findings
@@ -163,12 +164,12 @@ enum ZoneChecks {
         guard !pins.pins.isEmpty else { return [.ok("pins", "no version is pinned")] }
         var findings = pins.unreadable.map { one in
             DoctorReport.Finding.error(
-                "pins", one.error.code, "\(one.error.place): \(one.error.reason)", means: "the pin keeps nothing; every other version can be read",
+                "pins", code: one.error.code, "\(one.error.place): \(one.error.reason)", means: "the pin keeps nothing; every other version can be read",
                 do: one.error.hint)
         }
         findings += pins.withoutCheckpoint.map { pin in
             .warning(
-                "pins", .dataRefused, "\(pin.checkpointIsMissing.place): \(pin.checkpointIsMissing.reason)",
+                "pins", code: .dataRefused, "\(pin.checkpointIsMissing.place): \(pin.checkpointIsMissing.reason)",
                 means: "the version can be read now, and not once its commit is pruned",
                 do: "run: snapsync repair \(place)")
         }
@@ -179,7 +180,7 @@ enum ZoneChecks {
             if !missing.isEmpty {
                 findings.append(
                     .error(
-                        "pins", .dataRefused, NameList.words(missing.map(String.init), "pinned version lacks a file", "pinned versions lack files"),
+                        "pins", code: .dataRefused, NameList.words(missing.map(String.init), "pinned version lacks a file", many: "pinned versions lack files"),
                         means: "they can no longer be read whole",
                         do: "run: snapsync repair \(place); what that cannot mend, let go: snapsync unpin N on a device that publishes"))
             }
@@ -191,20 +192,20 @@ enum ZoneChecks {
         guard let unneeded = zone.unneeded else { return [] }
         let files = unneeded.files + unneeded.waiting
         let orphans = files.filter { $0.kind != .temporary }, temporaries = files.filter { $0.kind == .temporary }
-        func finding(_ id: String, _ files: [StoredFile], _ one: String, _ many: String, none: String, _ meaning: String) -> DoctorReport.Finding {
+        func finding(_ id: String, _ files: [StoredFile], one: String, many: String, none: String, means meaning: String) -> DoctorReport.Finding {
             guard !files.isEmpty else { return .ok(id, none) }
             let size = Format.bytes(files.reduce(0) { $0 + $1.byteCount })
             return .notice(
-                id, "\(NameList.words(files.map(\.path), one, many)) (\(size))", means: meaning,
+                id, "\(NameList.words(files.map(\.path), one, many: many)) (\(size))", means: meaning,
                 do: "snapsync prune --keep-last N removes those that are a day old; run it on a device that publishes")
         }
         return [
             finding(
-                "orphans", orphans, "file that no commit names", "files that no commit names", none: "every asset is one that a commit names",
-                "a run that was killed has left them, or one is working just now; nobody reads them"),
+                "orphans", orphans, one: "file that no commit names", many: "files that no commit names", none: "every asset is one that a commit names",
+                means: "a run that was killed has left them, or one is working just now; nobody reads them"),
             finding(
-                "temporaries", temporaries, "temporary file", "temporary files", none: "no temporary file is there",
-                "a run that was killed has left them, or one is working just now"),
+                "temporaries", temporaries, one: "temporary file", many: "temporary files", none: "no temporary file is there",
+                means: "a run that was killed has left them, or one is working just now"),
         ]
     }
 
@@ -230,7 +231,7 @@ enum ZoneChecks {
                     "devices", versions, means: "it has reported \(AgeText.words(seconds: device.reportAge)) ago, and its next sync brings it up to date")
             }
             return .warning(
-                "devices", .tryAgainLater, "\(versions) and has been silent for \(AgeText.words(seconds: device.reportAge))",
+                "devices", code: .tryAgainLater, "\(versions) and has been silent for \(AgeText.words(seconds: device.reportAge))",
                 means: "it does not sync any longer; its own changes are not here either",
                 do: "see that snapsync sync runs on it, or remove its folder devices/\(device.device) if it is gone for good")
         }
@@ -271,7 +272,7 @@ struct LeftZoneFacts: Sendable {
         guard isThere else { return .ok(id, "zone \(zone.name), which this one goes on from, is gone") }
         guard successor != nil else {
             return .warning(
-                id, .dataRefused, "zone \(zone.name) does not say any more that it goes on as zone \(next.name)",
+                id, code: .dataRefused, "zone \(zone.name) does not say any more that it goes on as zone \(next.name)",
                 means:
                     "somebody has removed or replaced its last version: devices that are still there do not follow, and what is published there counts for nobody here",
                 do: "bring its commits/ back from a copy, or move the devices by hand: snapsync detach, then snapsync init --zone \(next.name)")

@@ -55,7 +55,7 @@ struct ZoneSurvey: Sendable {
         } else {
             pins = nil
         }
-        unneeded = try? await Self.unneeded(cloud, zone, try files.get(), try commits.get(), try pins?.get(), now)
+        unneeded = try? await Self.unneeded(in: cloud, zone: zone, try files.get(), try commits.get(), pins: try pins?.get(), now: now)
         let newest = (try? state.get())?.token, held = ((try? devices.get()) ?? []).map { $0.token?.number ?? 0 }
         versions = (try? await DataVersions(after: held, upTo: newest, in: cloud, zone)) ?? DataVersions(allUpTo: newest)
         var rollback: SyncError?
@@ -84,7 +84,7 @@ struct ZoneSurvey: Sendable {
 
     /// The files that nothing would need even if every kept commit stayed.
     private static func unneeded(
-        _ cloud: CloudDatabase, _ zone: ZoneID, _ files: [StoredFile], _ commits: [Commit], _ pins: PinnedVersions?, _ now: Instant
+        in cloud: CloudDatabase, zone: ZoneID, _ files: [StoredFile], _ commits: [Commit], pins: PinnedVersions?, now: Instant
     ) async throws -> RetentionPlan.Removal? {
         guard let pins else { return nil }
         let facts = RetentionPlan.Facts(commits: commits, files: files, pins: pins, clocks: [now])

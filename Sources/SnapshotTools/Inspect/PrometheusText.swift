@@ -33,7 +33,7 @@ struct PrometheusText {
     typealias Sample = (labels: [(name: String, value: String)], value: Double)
 
     /// Adds a gauge; omitted if it has no samples.
-    mutating func add(_ name: String, _ help: String, _ samples: [Sample]) {
+    mutating func add(_ name: String, _ help: String, samples: [Sample]) {
         guard !samples.isEmpty else { return }
         // OpenMetrics has the type `info` for metrics whose labels are the facts. The family's name lacks the suffix `_info` of the samples.
         let isInfo = format == .openMetrics && name == "info"
@@ -47,8 +47,8 @@ struct PrometheusText {
     }
 
     /// Adds a gauge of one sample; omitted if the value is nil.
-    mutating func add(_ name: String, _ help: String, _ value: Double?) {
-        add(name, help, value.map { [([], $0)] } ?? [])
+    mutating func add(_ name: String, _ help: String, value: Double?) {
+        add(name, help, samples: value.map { [([], $0)] } ?? [])
     }
 
     private static func escape(_ text: String, quotes: Bool) -> String {
@@ -73,33 +73,35 @@ extension PrometheusText {
     init(_ path: String, _ report: StatusReport, format: MetricsFormat, at instant: Instant) {
         self.init(database: path, format: format, at: instant)
         func seconds(_ instant: Instant) -> Double { Double(instant.microseconds) / 1_000_000 }
-        add("info", "The database's part in its zone; always 1.", [([("zone", report.zone), ("role", report.role), ("device", report.device)], 1)])
-        add("cloud_up", "Whether the cloud could be read just now.", report.behind == nil ? 0 : 1)
-        add("last_success_timestamp_seconds", "When the last run ended well.", report.lastSuccess.map(seconds))
+        add("info", "The database's part in its zone; always 1.", samples: [([("zone", report.zone), ("role", report.role), ("device", report.device)], 1)])
+        add("cloud_up", "Whether the cloud could be read just now.", value: report.behind == nil ? 0 : 1)
+        add("last_success_timestamp_seconds", "When the last run ended well.", value: report.lastSuccess.map(seconds))
         if let error = report.lastError, let at = report.lastErrorAt {
-            add("last_error_timestamp_seconds", "When the last run failed; not there if it ended well.", [([("code", error.code.name)], seconds(at))])
+            add("last_error_timestamp_seconds", "When the last run failed; not there if it ended well.", samples: [([("code", error.code.name)], seconds(at))])
         }
-        add("interval_seconds", "How often a scheduler runs a sync.", report.interval.map(Double.init))
+        add("interval_seconds", "How often a scheduler runs a sync.", value: report.interval.map(Double.init))
         add(
             "last_run_duration_seconds", "How long the last run that ended well took.",
-            [("export", report.lastExport), ("import", report.lastImport)].compactMap { name, run in
+            samples: [("export", report.lastExport), ("import", report.lastImport)].compactMap { name, run in
                 run.map { ([("direction", name)], Double($0.milliseconds) / 1000) }
             })
-        add("version", "The version that was applied or published last here.", Double(report.version ?? 0))
-        add("pending_changes", "Entities that were changed here since.", report.datasets.map { ([("dataset", $0.name)], Double($0.changes)) })
-        add("entities", "Entities of the version here.", report.datasets.compactMap { one in one.recordCount.map { ([("dataset", one.name)], Double($0)) } })
-        add("open_conflicts", "Edits that lost to others, neither restored nor dismissed.", Double(report.conflicts))
-        add("asset_limit_bytes", "How large an asset may be.", Double(report.assetLimit))
+        add("version", "The version that was applied or published last here.", value: Double(report.version ?? 0))
+        add("pending_changes", "Entities that were changed here since.", samples: report.datasets.map { ([("dataset", $0.name)], Double($0.changes)) })
+        add(
+            "entities", "Entities of the version here.",
+            samples: report.datasets.compactMap { one in one.recordCount.map { ([("dataset", one.name)], Double($0)) } })
+        add("open_conflicts", "Edits that lost to others, neither restored nor dismissed.", value: Double(report.conflicts))
+        add("asset_limit_bytes", "How large an asset may be.", value: Double(report.assetLimit))
         guard report.behind != nil else { return }
-        add("newest_version", "The zone's newest version.", Double(report.newestVersion ?? 0))
+        add("newest_version", "The zone's newest version.", value: Double(report.newestVersion ?? 0))
         add(
             "asset_bytes", "The size of the newest snapshot asset.",
-            report.datasets.compactMap { one in one.assetSize.map { ([("dataset", one.name)], Double($0)) } })
+            samples: report.datasets.compactMap { one in one.assetSize.map { ([("dataset", one.name)], Double($0)) } })
         add(
             "device_lag_versions", "How many versions with data came after the one that a device has reported.",
-            report.devices.map { ([("device", $0.device), ("role", $0.role)], Double($0.behind)) })
+            samples: report.devices.map { ([("device", $0.device), ("role", $0.role)], Double($0.behind)) })
         add(
             "device_report_age_seconds", "How old a device's report is.",
-            report.devices.map { ([("device", $0.device), ("role", $0.role)], Double($0.reportAge)) })
+            samples: report.devices.map { ([("device", $0.device), ("role", $0.role)], Double($0.reportAge)) })
     }
 }

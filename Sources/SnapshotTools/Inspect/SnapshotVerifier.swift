@@ -69,7 +69,7 @@ struct SnapshotVerifier: Sendable {
         }
         let isSealed = records.contains { $0.0.isSealed }
         records.removeAll { $0.0.isOfVersions && !$0.0.isSealed }
-        for (record, version) in records { try await check(record, version, &findings) }
+        for (record, version) in records { try await check(record, of: version, &findings) }
         var problems = findings.problems
         var localMatches: Bool?, localChanges: Int?
         var dangling: DanglingReport?
@@ -97,17 +97,17 @@ struct SnapshotVerifier: Sendable {
     }
 
     /// Checks those assets of a record that were not checked yet: the snapshot asset and every change asset.
-    private func check(_ record: CloudRecord, _ version: Int, _ findings: inout VerifyFindings) async throws {
-        if record.isSealed { return try await checkSealed(record, version, &findings) }
+    private func check(_ record: CloudRecord, of version: Int, _ findings: inout VerifyFindings) async throws {
+        if record.isSealed { return try await checkSealed(record, of: version, &findings) }
         guard let fields = DatasetRecord(record) else {
             // Opening the record throws the same error as a reader's import.
-            return try await findings.attempt("no file", record, version) {
+            return try await findings.attempt("no file", of: record, version: version) {
                 _ = try await inspector.open(record)
                 return nil
             }
         }
         if findings.begin(fields.dataFile.path) {
-            try await findings.attempt(fields.dataFile.path, record, version) {
+            try await findings.attempt(fields.dataFile.path, of: record, version: version) {
                 let asset = try await inspector.open(record)
                 try check(asset)
                 return VerifyReport.Asset(
@@ -116,7 +116,7 @@ struct SnapshotVerifier: Sendable {
             }
         } else if findings.isSound(fields.dataFile.path) {
             // The file is undamaged, but this record may not fit it.
-            try await findings.attempt(fields.dataFile.path, record, version) {
+            try await findings.attempt(fields.dataFile.path, of: record, version: version) {
                 _ = try await inspector.open(record)
                 return nil
             }
@@ -127,7 +127,7 @@ struct SnapshotVerifier: Sendable {
         for (file, after) in changes {
             // A partial entity needs the files before.
             let isLaid = file == fields.changeFiles.last && ([fields.dataFile] + fields.changeFiles.dropLast()).allSatisfy { findings.isSound($0.path) }
-            try await findings.attempt(file.path, record, version) {
+            try await findings.attempt(file.path, of: record, version: version) {
                 let change = try await ChangeAsset(file, after: after, dataset: schema?.name ?? record.name, in: inspector.cloud, zone: inspector.zone)
                 guard let schema else {
                     throw SyncError(
@@ -151,9 +151,9 @@ struct SnapshotVerifier: Sendable {
         "the zone is sealed, and no device's keys are at hand: each file was compared with its hash, and not opened; verify --db on a member opens them"
 
     /// Checks the hashes of a sealed record's files, which cannot be opened.
-    private func checkSealed(_ record: CloudRecord, _ version: Int, _ findings: inout VerifyFindings) async throws {
+    private func checkSealed(_ record: CloudRecord, of version: Int, _ findings: inout VerifyFindings) async throws {
         for file in record.assets where findings.begin(file.path) {
-            try await findings.attempt(file.path, record, version) {
+            try await findings.attempt(file.path, of: record, version: version) {
                 let reader = try await inspector.cloud.openAsset(file, in: inspector.zone)
                 try checkHash(reader, file.sha256, at: "\(inspector.zone)/\(file.path)")
                 if file.index != nil { _ = try reader.index() }
@@ -250,16 +250,16 @@ struct VerifyFindings {
     func isSound(_ file: String) -> Bool { sound.contains { $0.file == file } }
 
     /// Checks a file. Damage and absence are recorded; any other error ends the check.
-    mutating func attempt(_ file: String, _ record: CloudRecord, _ version: Int, _ body: () async throws -> VerifyReport.Asset?) async throws {
+    mutating func attempt(_ file: String, of record: CloudRecord, version: Int, _ body: () async throws -> VerifyReport.Asset?) async throws {
         do {
             if let asset = try await body() { sound.append(asset) }
         } catch let error as DamagedBlocks {
-            note(file, record, version, error.described, error.blocks)
+            note(file, of: record, version: version, error.described, blocks: error.blocks)
         } catch {
             let error = SyncError(error, step: .fetch)
             if error.cloud?.isArriving == true { return arriving.append("version \(version), \(record.name) (\(file)): \(error)") }
             guard error.code == .dataRefused || error.code == .tryAgainLater else { throw error }
-            note(file, record, version, error, [])
+            note(file, of: record, version: version, error, blocks: [])
         }
     }
 
@@ -272,7 +272,7 @@ struct VerifyFindings {
         }
     }
 
-    private mutating func note(_ file: String, _ record: CloudRecord, _ version: Int, _ error: SyncError, _ blocks: [Int]) {
+    private mutating func note(_ file: String, of record: CloudRecord, version: Int, _ error: SyncError, blocks: [Int]) {
         problems.append("version \(version), \(record.name) (\(file)): \(error)")
         damaged.append(VerifyReport.Damaged(file: file, version: version, blocks: blocks))
     }

@@ -84,15 +84,15 @@ struct PlannedDataset {
                 if !isHere, isKnownThere { tally.conflicts += 1 }
                 add(
                     key, hadHere: local != nil, hadThere: there != nil, localWins: wins,
-                    cloudWins && isKnownThere ? "at the first import the cloud's counts" : try reason(change, there, isHere: isHere), &tally)
+                    reason: cloudWins && isKnownThere ? "at the first import the cloud's counts" : try reason(change, there, isHere: isHere), to: &tally)
                 if wins, !isHere, local != nil, let there, try takes(there, beside: change) {
-                    add(key, "changed", localWins: false, "other columns are later in the cloud", &tally)
+                    add(key, "changed", localWins: false, reason: "other columns are later in the cloud", to: &tally)
                 }
             } else {
                 let isOurs = isHere && publishes
                 add(
                     key, hadHere: local != nil, hadThere: there != nil, localWins: isOurs,
-                    isOurs ? "changed without a note of it" : "as the newest version has it", &tally)
+                    reason: isOurs ? "changed without a note of it" : "as the newest version has it", to: &tally)
             }
         }
     }
@@ -117,13 +117,13 @@ struct PlannedDataset {
         return schema.columns.indices.contains { instants.instant(of: schema.columns[$0].name.exact, own: there.timestamp) > columns[$0] ?? seen }
     }
 
-    private func add(_ key: EntityKey, hadHere: Bool, hadThere: Bool, localWins: Bool, _ reason: String, _ tally: inout Tally) {
+    private func add(_ key: EntityKey, hadHere: Bool, hadThere: Bool, localWins: Bool, reason: String, to tally: inout Tally) {
         let (gains, loses) = localWins ? (!hadThere, !hadHere) : (!hadHere, !hadThere)
-        add(key, gains ? "added" : loses ? "removed" : "changed", localWins: localWins, reason, &tally)
+        add(key, gains ? "added" : loses ? "removed" : "changed", localWins: localWins, reason: reason, to: &tally)
     }
 
     /// Counts the change on the losing side, and lists it while the limit permits.
-    func add(_ key: EntityKey, _ change: String, localWins: Bool, _ reason: String, _ tally: inout Tally) {
+    func add(_ key: EntityKey, _ change: String, localWins: Bool, reason: String, to tally: inout Tally) {
         let side: WritableKeyPath<Tally, SyncPlan.Counts> = !localWins ? \.local : publishes ? \.cloud : \.kept
         tally[keyPath: side].count(change)
         if !localWins, change == "removed" { removals?.note(key, of: schema) }
@@ -212,7 +212,7 @@ extension PlannedDataset {
             let isLast = key == last.key, local = here.states[key]?.hash, remote = there.states[key]?.hash
             let reason = isLast ? "only one may be left, and this one stays" : Self.reason(candidates[key], against: last)
             for (before, localWins) in [(local, false), (remote, true)] where before != (isLast ? last.state.hash : nil) {
-                add(key, before == nil ? "added" : isLast ? "changed" : "removed", localWins: localWins, reason, &tally)
+                add(key, before == nil ? "added" : isLast ? "changed" : "removed", localWins: localWins, reason: reason, to: &tally)
             }
         }
         return tally.dataset(schema.name)

@@ -25,10 +25,10 @@ struct AssetRepair {
         for asset in assets.snapshots {
             account.checked += asset.asset.index == nil ? 1 : 2
             if asset.asset.index == nil { try await mendWhole(asset, kind: "snapshot", &account) }
-            if let snapshot = try await open(asset, snapshots.map(\.stored), &account) { snapshots.append((snapshot, asset)) }
+            if let snapshot = try await open(asset, beside: snapshots.map(\.stored), &account) { snapshots.append((snapshot, asset)) }
         }
         let library = MemberLibrary(snapshots.map(\.stored))
-        for (snapshot, asset) in snapshots { try await mend(snapshot, asset, library, &account) }
+        for (snapshot, asset) in snapshots { try await mend(snapshot, of: asset, from: library, &account) }
         for asset in assets.changes {
             account.checked += 1
             try await mendWhole(asset, kind: "changes", &account)
@@ -38,7 +38,7 @@ struct AssetRepair {
     // MARK: block indexes
 
     /// Opens a snapshot asset with its index and repairs the index if needed; nil if the index cannot be restored.
-    private func open(_ asset: KeptAssets.Asset, _ others: [StoredSnapshot], _ account: inout RepairAccount) async throws -> StoredSnapshot? {
+    private func open(_ asset: KeptAssets.Asset, beside others: [StoredSnapshot], _ account: inout RepairAccount) async throws -> StoredSnapshot? {
         guard let named = asset.asset.index else { return nil }
         let path = asset.path.indexPath, boxes = keys.map { DatasetBoxes($0, dataset: asset.path.record) }
         let (found, file) = (try await directory.findFile(path, in: zone), try await directory.findFile(asset.asset.path, in: zone))
@@ -48,10 +48,10 @@ struct AssetRepair {
         {
             return StoredSnapshot(asset: asset.asset, index: index, file: file, copies: copies, boxes: boxes)
         }
-        guard let (bytes, source) = try index(of: asset, named, file, copies, others, boxes), let index = Self.decode(bytes, boxes) else {
+        guard let (bytes, source) = try index(of: asset, named, in: file, copies, others: others, boxes: boxes), let index = Self.decode(bytes, boxes) else {
             lose(
-                path, "index", isMissing: found == nil, asset, &account, blocks: [],
-                "the block index is \(found == nil ? "missing" : "damaged"), and it cannot be made again")
+                path, kind: "index", isMissing: found == nil, of: asset, &account, blocks: [],
+                reason: "the block index is \(found == nil ? "missing" : "damaged"), and it cannot be made again")
             return nil
         }
         if let done = try await replace(path, bytes, sha256: named.sha256) {
@@ -68,8 +68,7 @@ struct AssetRepair {
     }
 
     private func index(
-        of asset: KeptAssets.Asset, _ named: CloudAssetIndex, _ file: FoundFile?, _ copies: [FoundFile], _ others: [StoredSnapshot],
-        _ boxes: DatasetBoxes?
+        of asset: KeptAssets.Asset, _ named: CloudAssetIndex, in file: FoundFile?, _ copies: [FoundFile], others: [StoredSnapshot], boxes: DatasetBoxes?
     ) throws -> (bytes: [UInt8], source: String)? {
         for copy in copies where try copy.isWhole(byteCount: named.byteCount, sha256: named.sha256) {
             if let bytes = try copy.bytes(limit: named.byteCount) { return (bytes, copy.path) }
@@ -97,7 +96,7 @@ struct AssetRepair {
 
     // MARK: snapshot assets
 
-    private func mend(_ snapshot: StoredSnapshot, _ asset: KeptAssets.Asset, _ library: MemberLibrary, _ account: inout RepairAccount) async throws {
+    private func mend(_ snapshot: StoredSnapshot, of asset: KeptAssets.Asset, from library: MemberLibrary, _ account: inout RepairAccount) async throws {
         let path = asset.asset.path
         // Checking member by member covers the whole file, because every byte belongs to a member.
         if try snapshot.file?.byteCount == asset.asset.byteCount && snapshot.damagedMembers().isEmpty {
@@ -118,7 +117,9 @@ struct AssetRepair {
                     sources: mender.used.isEmpty ? ["itself: bytes behind its end were left out"] : mender.used, setAside: done.setAside))
         } else {
             let numbers = blocks(mender.lost)
-            lose(path, "snapshot", isMissing: snapshot.file == nil, asset, &account, blocks: numbers, reason(numbers, mender.lost, of: snapshot))
+            lose(
+                path, kind: "snapshot", isMissing: snapshot.file == nil, of: asset, &account, blocks: numbers,
+                reason: reason(numbers, mender.lost, of: snapshot))
         }
     }
 
@@ -149,8 +150,8 @@ struct AssetRepair {
             return
         }
         lose(
-            file.path, kind, isMissing: fault == .missing, asset, &account, blocks: [],
-            "\(kind == "changes" ? "what the version changed" : "the file") is \(fault.rawValue), and nowhere else")
+            file.path, kind: kind, isMissing: fault == .missing, of: asset, &account, blocks: [],
+            reason: "\(kind == "changes" ? "what the version changed" : "the file") is \(fault.rawValue), and nowhere else")
     }
 
     // MARK: both
@@ -165,7 +166,7 @@ struct AssetRepair {
     }
 
     private func lose(
-        _ path: String, _ kind: String, isMissing: Bool, _ asset: KeptAssets.Asset, _ account: inout RepairAccount, blocks: [Int], _ reason: String
+        _ path: String, kind: String, isMissing: Bool, of asset: KeptAssets.Asset, _ account: inout RepairAccount, blocks: [Int], reason: String
     ) {
         let isNeeded = assets.isInNewest(asset.asset.path)
         let elsewhere =

@@ -9,14 +9,14 @@ struct UnopenedAssets {
 
     init(_ records: [(CloudRecord, Int)]) {
         var files: [String: (path: AssetPath, file: WholeFile)] = [:]
-        func add(_ path: AssetPath, _ file: WholeFile, _ version: Int) { files[file.path, default: (path, file)].file.versions.append(version) }
+        func add(_ path: AssetPath, _ file: WholeFile, of version: Int) { files[file.path, default: (path, file)].file.versions.append(version) }
         for (record, version) in records where record.isSealed {
             for asset in record.assets {
                 guard let path = AssetPath(asset.path) else { continue }
                 let kind = path.kind == .changes ? "changes" : "snapshot"
-                add(path, WholeFile(path: asset.path, kind: kind, byteCount: asset.byteCount, sha256: asset.sha256), version)
+                add(path, WholeFile(path: asset.path, kind: kind, byteCount: asset.byteCount, sha256: asset.sha256), of: version)
                 guard let index = asset.index else { continue }
-                add(path, WholeFile(path: path.indexPath, kind: "index", byteCount: index.byteCount, sha256: index.sha256), version)
+                add(path, WholeFile(path: path.indexPath, kind: "index", byteCount: index.byteCount, sha256: index.sha256), of: version)
             }
         }
         self.files = files.values.sorted { $0.file.path < $1.file.path }

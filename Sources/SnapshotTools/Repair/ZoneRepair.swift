@@ -37,7 +37,7 @@ struct ZoneRepair: Sendable {
             documents += more
             let mended = directory.mending(documents.mended)
             let keys = try await device?.signedZone?.boxKeys(in: mended)
-            try await mendAssets(newest, opened(mended), keys, &account)
+            try await mendAssets(newest, in: opened(mended), keys: keys, &account)
         } catch  where !account.lost.isEmpty && SyncError(error).code == .dataRefused {
             // The assets that are needed are unknown until the history can be read. The report already names the lost commits.
         }
@@ -75,7 +75,7 @@ struct ZoneRepair: Sendable {
         }
     }
 
-    private func mendAssets(_ newest: ZoneState, _ cloud: CloudDatabase, _ keys: BoxKeys?, _ account: inout RepairAccount) async throws {
+    private func mendAssets(_ newest: ZoneState, in cloud: CloudDatabase, keys: BoxKeys?, _ account: inout RepairAccount) async throws {
         let finder = VersionFinder(cloud: cloud, zone: zone, token: nil)
         let kept = try await RetainedRecords.all(newest, in: cloud, zone) { try await finder.state(of: $0) }
         for one in kept.pins.unreadable where !account.lost.contains(where: { $0.file == one.pin.checkpointPath }) {
@@ -163,8 +163,8 @@ struct KeptAssets {
         records = all.compactMap { record, version in DatasetRecord(record).map { (record, $0, version) } }.sorted { $0.version < $1.version }
         var snapshots: [String: Asset] = [:], changes: [String: Asset] = [:]
         for (record, fields, version) in records {
-            Self.add(fields.dataFile, record, fields, version, to: &snapshots)
-            for change in fields.changeFiles + [fields.changeFile].compactMap(\.self) { Self.add(change, record, fields, version, to: &changes) }
+            Self.add(fields.dataFile, record, fields: fields, of: version, to: &snapshots)
+            for change in fields.changeFiles + [fields.changeFile].compactMap(\.self) { Self.add(change, record, fields: fields, of: version, to: &changes) }
         }
         self.snapshots = snapshots.values.sorted { $0.asset.path < $1.asset.path }
         self.changes = changes.values.sorted { $0.asset.path < $1.asset.path }
@@ -182,7 +182,7 @@ struct KeptAssets {
         }
     }
 
-    private static func add(_ asset: CloudAsset, _ record: CloudRecord, _ fields: DatasetRecord, _ version: Int, to list: inout [String: Asset]) {
+    private static func add(_ asset: CloudAsset, _ record: CloudRecord, fields: DatasetRecord, of version: Int, to list: inout [String: Asset]) {
         guard let path = AssetPath(asset.path) else { return }
         list[asset.path, default: Asset(asset: asset, path: path, record: record, fields: fields, versions: [])].versions.append(version)
     }

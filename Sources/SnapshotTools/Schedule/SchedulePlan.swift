@@ -93,29 +93,29 @@ struct SchedulePlan: Sendable {
 
     private func units(every seconds: Int) -> [ScheduleReport.Unit] {
         timed(
-            "snapsync-\(device)", "sync --quiet", options, says: "Sync \(UnitWord.escape(database)) with snapsync",
+            "snapsync-\(device)", "sync --quiet", options: options, says: "Sync \(UnitWord.escape(database)) with snapsync",
             when: "Sync \(UnitWord.escape(database)) every \(AgeText.words(seconds: seconds))",
-            """
-            OnBootSec=\(min(seconds, 60))s
-            OnUnitActiveSec=\(seconds)s
-            RandomizedDelaySec=\(min(max(seconds / 10, 1), 300))s
-            AccuracySec=1s
-            """)
+            times: """
+                OnBootSec=\(min(seconds, 60))s
+                OnUnitActiveSec=\(seconds)s
+                RandomizedDelaySec=\(min(max(seconds / 10, 1), 300))s
+                AccuracySec=1s
+                """)
     }
 
     private func checkUnits(_ options: [String]) -> [ScheduleReport.Unit] {
         let says = "Restore the newest version of \(UnitWord.escape(database)) on trial"
         return timed(
-            "snapsync-check-\(device)", Self.check, options, says: says, when: "\(says) every week",
-            """
-            OnCalendar=weekly
-            RandomizedDelaySec=1d
-            Persistent=true
-            """)
+            "snapsync-check-\(device)", Self.check, options: options, says: says, when: "\(says) every week",
+            times: """
+                OnCalendar=weekly
+                RandomizedDelaySec=1d
+                Persistent=true
+                """)
     }
 
     /// A service that runs a command once, and the timer that starts it.
-    private func timed(_ name: String, _ command: String, _ options: [String], says: String, when: String, _ times: String) -> [ScheduleReport.Unit] {
+    private func timed(_ name: String, _ command: String, options: [String], says: String, when: String, times: String) -> [ScheduleReport.Unit] {
         let service = """
             \(place("\(name).service", isStarted: false))
             [Unit]

@@ -75,14 +75,14 @@ private struct DemoSession {
     private func title(_ text: String) throws { try StandardStream.output.write("\n\(text)\n") }
 
     private func snapsync(_ arguments: String) throws {
-        try start("snapsync \(arguments)", "/proc/self/exe", arguments.exact.split(separator: " "))
+        try start("snapsync \(arguments)", program: "/proc/self/exe", arguments: arguments.exact.split(separator: " "))
     }
 
     private func shell(_ command: String) throws {
-        try start(command, "/bin/sh", ["-c", command])
+        try start(command, program: "/bin/sh", arguments: ["-c", command])
     }
 
-    private func start(_ shown: String, _ program: String, _ arguments: [String]) throws {
+    private func start(_ shown: String, program: String, arguments: [String]) throws {
         try StandardStream.output.write("\n$ \(shown)\n")
         let process = Process()
         process.executableURL = URL(fileURLWithPath: program).resolvingSymlinksInPath()

@@ -63,7 +63,7 @@ final class SealedCloudScript {
     static func open(_ disk: SimulatedFileSystem, as device: Device, _ knowledge: ZoneKnowledge) async throws -> (zone: SignedZone, cloud: CloudDatabase) {
         let cloud = try DirectoryCloud(path: CloudScript.path, expecting: nil, calls: disk, nonces: .system)
         let owner = KeyOwner(cloud: try await cloud.identity().uuid, zone: .standard, device: device.name)
-        let zone = SignedZone(knowledge, owner, Keys(keys: device.keys), in: cloud)
+        let zone = SignedZone(knowledge, owner: owner, keyStore: Keys(keys: device.keys), in: cloud)
         return (zone, zone.opening(cloud))
     }
 

@@ -47,7 +47,7 @@ import Testing
         func report(_ codes: SyncError.Code...) -> DoctorReport {
             DoctorReport(
                 database: nil, cloud: "c", zone: "z",
-                findings: [.ok("a", "b"), .notice("a", "b", means: "c")] + codes.map { .warning("a", $0, "b", means: "c", do: nil) })
+                findings: [.ok("a", "b"), .notice("a", "b", means: "c")] + codes.map { .warning("a", code: $0, "b", means: "c", do: nil) })
         }
         #expect(report().worst == nil)
         #expect(report(.tryAgainLater).worstCode == .tryAgainLater)
