@@ -73,7 +73,7 @@ package struct DatasetVersion: Sendable {
     }
 
     /// The same version, with its entities decoded by another schema.
-    package func giving(_ schema: DatasetSchema) -> DatasetVersion { schema == self.schema ? self : DatasetVersion(snapshot, changes, schema) }
+    package func giving(_ schema: DatasetSchema) -> DatasetVersion { schema == self.schema ? self : DatasetVersion(snapshot, changes, schema: schema) }
 
     /// `notifications@42`, for errors.
     package var place: String { snapshot.place }

@@ -63,8 +63,15 @@ package struct RunningProgram: Sendable {
         }
         // Not a change in this process, which would be one for every test that runs beside this one.
         if let directory { _ = Self.changeDirectory(&actions, directory) }
+        var attributes = posix_spawnattr_t(), signals = sigset_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        sigemptyset(&signals)
+        sigaddset(&signals, SIGPIPE)
+        posix_spawnattr_setsigdefault(&attributes, &signals)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF))
         var process = pid_t()
-        let code = posix_spawn(&process, file, &actions, nil, argv, envp)
+        let code = posix_spawn(&process, file, &actions, &attributes, argv, envp)
         guard code == 0 else { throw ToolFailure("\(program) cannot be started: \(String(cString: strerror(code)))") }
         self.process = process
     }
@@ -76,6 +83,8 @@ package struct RunningProgram: Sendable {
 
     /// The variables of the tests without those of the command under test, and with ``path``: a script that looks for an interpreter takes longer than most runs.
     private static let inherited: [String: String] = {
+        // A test that feeds a program which has ended fails, and does not end all tests.
+        signal(SIGPIPE, SIG_IGN)
         var variables = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("SNAPSYNC_") }
         let path = variables["PATH"] ?? "/usr/bin:/bin"
         variables["PATH"] = path

@@ -76,7 +76,7 @@ import Testing
         let (rows, dump) = (try scene.contents("watch.db"), try scene.database("watch.db").dump())
         let pipe = scene.scratch.path("slow.json")
         #expect(mkfifo(pipe, 0o600) == 0)
-        let slow = try BuiltCommand.start(["import", "--db", "watch.db", "--file", "slow.json"], in: scene.scratch.path)
+        let slow = try BuiltCommand.start(["import", "--add", "--db", "watch.db", "--file", "slow.json"], in: scene.scratch.path)
         let feed = try #require(FileHandle(forWritingAtPath: pipe))
         let entity = #"{"id":"x0","name":"n","createdAt":"2026-01-01T00:00:00Z","updatedAt":"2026-01-01T00:00:00Z"}"#
         try feed.write(contentsOf: Data(#"{"syncTimestamp":"2099-01-01T00:00:00Z","buckets":["#.utf8))

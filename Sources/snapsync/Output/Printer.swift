@@ -127,7 +127,7 @@ struct ErrorDocument: Encodable {
 
 extension Format {
     /// `1 entity`, `2 entities`.
-    static func entities(_ value: Int) -> String { count(value, "entity", "entities") }
+    static func entities(_ value: Int) -> String { count(value, "entity", or: "entities") }
 
     /// `4 requests to the bucket, 2.1 kB received, 0 B sent`.
     static func requests(_ usage: RequestUsage) -> String {
@@ -139,12 +139,12 @@ extension Format {
         let parts = reasons.sorted { $0.key.exact < $1.key.exact }.map { reason, count in
             let edits = self.count(count, "edit")
             return switch reason {
-            case "laterEdit": "\(edits) lost to \(word(count, "a later one", "later ones"))"
-            case "laterDeletion": "\(edits) lost to \(word(count, "a later deletion", "later deletions"))"
-            case "sameKey": "\(edits) lost to \(word(count, "another row", "other rows")) with the same key"
+            case "laterEdit": "\(edits) lost to \(word(count, "a later one", or: "later ones"))"
+            case "laterDeletion": "\(edits) lost to \(word(count, "a later deletion", or: "later deletions"))"
+            case "sameKey": "\(edits) lost to \(word(count, "another row", or: "other rows")) with the same key"
             case "valueTaken": "\(edits) did not fit beside other rows"
-            case "parentNeeded": "\(self.count(count, "deletion was", "deletions were")) not made, because other rows refer to the row"
-            case "refused": "\(self.count(count, "edit was", "edits were")) refused by the publisher"
+            case "parentNeeded": "\(self.count(count, "deletion was", or: "deletions were")) not made, because other rows refer to the row"
+            case "refused": "\(self.count(count, "edit was", or: "edits were")) refused by the publisher"
             default: "\(edits) lost (\(reason))"
             }
         }
