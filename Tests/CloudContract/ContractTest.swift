@@ -79,9 +79,7 @@ struct ContractTest: Sendable {
     }
 
     /// Makes a record with a count.
-    func item(_ count: Int64, name: String = "item") -> CloudRecord {
-        CloudRecord(type: "Item", name: name, fields: ["count": .integer(count)])
-    }
+    func item(_ count: Int64, name: String = "item") -> CloudRecord { CloudRecord(type: "Item", name: name, fields: ["count": .integer(count)]) }
 
     /// Publishes one commit with the calls of the cloud.
     @discardableResult

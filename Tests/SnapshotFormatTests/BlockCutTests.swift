@@ -5,9 +5,7 @@ import TestSupport
 import Testing
 
 @Suite struct BlockCutTests {
-    private func cuts(_ blockEntities: Int, _ key: String) -> Bool {
-        BlockCutter(blockEntities: blockEntities).cuts(before: EntityKey(key))
-    }
+    private func cuts(_ blockEntities: Int, _ key: String) -> Bool { BlockCutter(blockEntities: blockEntities).cuts(before: EntityKey(key)) }
 
     /// Keys and the smallest mean at which they no longer begin a block; computed from the formula by an independent program.
     @Test(arguments: cutVectors)

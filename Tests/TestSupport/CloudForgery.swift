@@ -5,9 +5,7 @@ package enum CloudForgery {
     /// Changes a commit's document and seals it again.
     ///
     /// - Parameter edit: Python statements that change `commit`, a dictionary, and may use `zone`, the zone's path.
-    package static func rewriteCommit(_ path: String, _ edit: String) throws {
-        try Python.run(common + "\ncommit = load()\n\(edit)\nseal(commit)", [path])
-    }
+    package static func rewriteCommit(_ path: String, _ edit: String) throws { try Python.run(common + "\ncommit = load()\n\(edit)\nseal(commit)", [path]) }
 
     /// Changes the block index of a record's asset, as text, and names the new one in the commit.
     ///

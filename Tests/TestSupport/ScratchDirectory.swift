@@ -45,9 +45,7 @@ package final class ScratchDirectory: Sendable {
     package func write(_ text: String, to name: String) throws { try write(Data(text.utf8), to: name) }
 
     /// Copies a file or a folder, from anywhere, into the directory.
-    package func copy(_ source: String, to name: String) throws {
-        try FileManager.default.copyItem(atPath: source, toPath: path(name))
-    }
+    package func copy(_ source: String, to name: String) throws { try FileManager.default.copyItem(atPath: source, toPath: path(name)) }
 }
 
 extension FileManager {

@@ -7,9 +7,7 @@ import Testing
     private static let assets = "\(Scene.zone)/assets/notifications_data"
 
     /// Version 1 is large; versions 2 and 3 are changes: edits, deletions, additions.
-    private func scene() throws -> Scene {
-        try Scene.phoneAndWatch(notifications: 8000, buckets: 5)
-    }
+    private func scene() throws -> Scene { try Scene.phoneAndWatch(notifications: 8000, buckets: 5) }
 
     private func change(_ scene: Scene, _ sql: String) throws {
         try scene.database("phone.db").run("BEGIN; \(sql); COMMIT;")
@@ -26,9 +24,7 @@ import Testing
         UPDATE notifications SET title = 'twice' WHERE rowid % 800 = 3
         """
 
-    private func files(_ scene: Scene) throws -> [String] {
-        try FileManager.default.contentsOfDirectory(atPath: scene.scratch.path(Self.assets)).sorted()
-    }
+    private func files(_ scene: Scene) throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: scene.scratch.path(Self.assets)).sorted() }
 
     private func same(_ scene: Scene) throws -> Bool {
         try scene.database("phone.db").run("SELECT * FROM notifications ORDER BY id")

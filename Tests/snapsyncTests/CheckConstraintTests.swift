@@ -14,10 +14,7 @@ import Testing
         """
 
     /// Two peers, of which the second one's tables are made from the zone.
-    private func peers(_ options: String = "") throws -> Scene {
-        let scene = try Scene.pair(Self.trade, roles: ("peer --key-range", "peer\(options) --key-range"))
-        return scene
-    }
+    private func peers(_ options: String = "") throws -> Scene { try Scene.pair(Self.trade, roles: ("peer --key-range", "peer\(options) --key-range")) }
 
     @Test func tablesThatAreMadeHaveTheDefaultsThatAreValues() throws {
         let scene = try peers()

@@ -44,9 +44,7 @@ struct CommandPage {
         }
     }
 
-    private static func heading(_ line: Substring) -> String {
-        String(line.drop { $0 == "#" || $0 == " " }.replacing("`", with: ""))
-    }
+    private static func heading(_ line: Substring) -> String { String(line.drop { $0 == "#" || $0 == " " }.replacing("`", with: "")) }
 
     /// The fields that lines stand for, with those of the shared shapes that the lines name.
     ///

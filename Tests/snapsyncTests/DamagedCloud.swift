@@ -65,7 +65,5 @@ extension ScratchDirectory {
     }
 
     /// Gives a file a time so long ago.
-    func age(_ name: String, minutes: Double) throws {
-        try FileManager.default.setModification(secondsAgo: 60 * minutes, ofItemAtPath: path(name))
-    }
+    func age(_ name: String, minutes: Double) throws { try FileManager.default.setModification(secondsAgo: 60 * minutes, ofItemAtPath: path(name)) }
 }

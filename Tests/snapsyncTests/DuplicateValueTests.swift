@@ -12,10 +12,9 @@ import Testing
 
     /// A peer `a.db` with the UNIQUE index and another device `b.db` without it, which have version 1.
     private func scene(_ declaration: (String, String) = declarations[0], _ other: String = "peer", _ rows: String = "('1', 'Ann@x')") throws -> Scene {
-        let scene = try Scene.pair(
+        return try Scene.pair(
             "CREATE TABLE u(id TEXT PRIMARY KEY NOT NULL, mail TEXT, \(declaration.0)); \(declaration.1); INSERT INTO u(id, mail) VALUES \(rows)",
             roles: ("peer", other))
-        return scene
     }
 
     private func edit(_ scene: Scene, _ name: String, _ sql: String) throws {

@@ -178,7 +178,5 @@ import Testing
             run.status == 65 && run.errorText.contains("commits/00000000000000000002.json: the commit is missing and later ones are there"), "\(run.errorText)")
     }
 
-    private static func python(_ text: String) throws -> String {
-        String(decoding: try JSONEncoder().encode(text), as: UTF8.self)
-    }
+    private static func python(_ text: String) throws -> String { String(decoding: try JSONEncoder().encode(text), as: UTF8.self) }
 }

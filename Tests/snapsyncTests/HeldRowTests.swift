@@ -381,4 +381,19 @@ import Testing
         }
         #expect(try scene.versions().first == version + 1)
     }
+
+    /// The writer's table needs a value that the reader's does not.
+    @Test func aHeldRowWithoutAValueSaysWhichOneIsMissing() throws {
+        let scene = try Scene()
+        try scene.database("w.db").run("CREATE TABLE t(id TEXT PRIMARY KEY NOT NULL, n TEXT NOT NULL); INSERT INTO t VALUES('1', 'a')")
+        try scene.database("r.db").run("CREATE TABLE t(id TEXT PRIMARY KEY NOT NULL, n TEXT)")
+        try scene.succeed("init --db w.db --cloud cloud --role writer --device w --tables all --reader-edits all")
+        try scene.succeed("sync --db w.db")
+        try scene.succeed("init --db r.db --cloud cloud --role reader --device r")
+        try scene.succeed("sync --db r.db")
+        try scene.database("r.db").run("INSERT INTO t(id) VALUES('2')")
+        for name in ["r", "w"] { try scene.succeed("sync --db \(name).db") }
+        let list = try scene.succeed("conflicts --db w.db")
+        #expect(list.contains("t 2: n must have a value"), "\(list)")
+    }
 }

@@ -19,10 +19,7 @@ import Testing
         """
 
     /// Two peers that have all tables.
-    private func peers() throws -> Scene {
-        let scene = try Scene.pair(Self.tables + Self.rows)
-        return scene
-    }
+    private func peers() throws -> Scene { try Scene.pair(Self.tables + Self.rows) }
 
     /// Every value of all tables, by its bytes.
     private func bytes(_ scene: Scene, _ database: String) throws -> Data {

@@ -4,10 +4,7 @@ import Testing
 
 /// Applications that move tables under their triggers, or drop the tables that they do not know.
 @Suite(.runsPrograms) struct MovedTableTests {
-    private func pair(_ sql: String, role: String = "writer") throws -> Scene {
-        let scene = try Scene.pair(sql, roles: (role, role == "peer" ? "peer" : "reader"))
-        return scene
-    }
+    private func pair(_ sql: String, role: String = "writer") throws -> Scene { try Scene.pair(sql, roles: (role, role == "peer" ? "peer" : "reader")) }
 
     private func sync(_ scene: Scene) throws {
         for name in ["a", "b"] {

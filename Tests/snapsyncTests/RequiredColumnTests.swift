@@ -8,9 +8,8 @@ import Testing
 
     /// Two devices with version 1; `b.db` has its table from the zone.
     private func scene(_ role: String, _ other: String) throws -> Scene {
-        let scene = try Scene.pair(
+        return try Scene.pair(
             "CREATE TABLE task(id TEXT PRIMARY KEY NOT NULL, n INTEGER); INSERT INTO task VALUES('t1', 1), ('t2', 2)", roles: (role, other))
-        return scene
     }
 
     private func rows(_ scene: Scene, _ name: String) throws -> String { try scene.database("\(name).db").run("SELECT * FROM task ORDER BY id") }

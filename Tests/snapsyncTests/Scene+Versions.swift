@@ -23,9 +23,7 @@ extension Scene {
     }
 
     /// The files in a folder of the zone.
-    func files(_ folder: String) throws -> [String] {
-        try FileManager.default.contentsOfDirectory(atPath: scratch.path("\(Self.zone)/\(folder)")).sorted()
-    }
+    func files(_ folder: String) throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: scratch.path("\(Self.zone)/\(folder)")).sorted() }
 
     /// The container of a version, as `cat` prints it.
     func container(_ version: Int, of dataset: String = "notifications", _ source: String = "--cloud cloud") throws -> String {

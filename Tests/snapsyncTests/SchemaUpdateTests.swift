@@ -9,9 +9,8 @@ import Testing
 
     /// A publisher `a.db` and a device `b.db` that has version 1 and took its description from the zone.
     private func scene(_ role: String, _ other: String) throws -> Scene {
-        let scene = try Scene.pair(
+        return try Scene.pair(
             "\(Self.table); INSERT INTO task VALUES('t1', 'one', '2026-01-01T00:00:00Z'), ('t2', 'two', NULL), ('t3', 'three', NULL)", roles: (role, other))
-        return scene
     }
 
     /// Earlier versions have no values of it, so somebody has to decide; until then every sync says so.

@@ -58,9 +58,7 @@ import Testing
                 == 0)
         try scene.succeed("init --db phone.db --cloud cloud --role writer --device phone")
         try scene.succeed("export --db phone.db")
-        func asOther(_ line: String) throws -> ProgramRun {
-            try BuiltCommand.runAsNobody(line.split(separator: " ").map(String.init), in: scene.scratch.path)
-        }
+        func asOther(_ line: String) throws -> ProgramRun { try BuiltCommand.runAsNobody(line.split(separator: " ").map(String.init), in: scene.scratch.path) }
         for line in ["init --db theirs/watch.db --cloud cloud --role reader --device watch --create", "sync --db theirs/watch.db"] {
             let run = try asOther(line)
             #expect(run.status == 0 && run.errorText == "", "\(line): \(run.errorText)")

@@ -6,12 +6,11 @@ import Testing
 @Suite(.runsPrograms) struct VanishedRowsTests {
     /// A publisher and a reader with `count` rows whose keys are declared in this way, each row of some bytes.
     private static func scene(_ key: String, _ value: String, index: String = "", role: String = "writer", count: Int = 100, bytes: Int = 1) throws -> Scene {
-        let scene = try Scene.pair(
+        return try Scene.pair(
             """
             CREATE TABLE t(id \(key), v TEXT); WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(count))
             INSERT INTO t SELECT \(value), hex(randomblob(\(bytes))) FROM n; \(index)
             """, roles: (role, "reader"))
-        return scene
     }
 
     private static func count(_ scene: Scene, _ database: String) throws -> String {

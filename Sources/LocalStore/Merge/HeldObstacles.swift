@@ -3,8 +3,8 @@ package import SnapshotModel
 import StrictText
 
 extension HeldRows {
-    /// Why a held row does not fit into its table, as clauses of a sentence: a UNIQUE value is taken, a row that it refers to is missing, or it breaks a
-    /// CHECK.
+    /// Why a held row does not fit into its table, as clauses of a sentence: a UNIQUE value is taken, a row that it refers to is missing, a value is
+    /// missing, or it breaks a CHECK.
     ///
     /// - Parameter values: the row.
     package func obstacles(of values: [OwnedValue], in schema: DatasetSchema) throws -> [String] { try obstacles(in: schema)(values) }
@@ -41,6 +41,9 @@ extension HeldRows {
             for key in references {
                 let isDangling = try KeyedStatement(db, "SELECT 1 FROM \(row) c WHERE \(key.isDangling)").bind(parameters).integer() == 1
                 if isDangling { found.append("\(named(key.columns.map(\.child))) is in no row of \(key.parent)") }
+            }
+            for (index, column) in schema.columns.enumerated() where values[index] == .null && table.column(column.column)?.isRequired == true {
+                found.append("\(column.column) must have a value")
             }
             for check in checks where try KeyedStatement(db, check.sql).bind(parameters).integer() == 1 {
                 found.append("it breaks CHECK (\(check.text))")

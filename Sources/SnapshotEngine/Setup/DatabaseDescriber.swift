@@ -125,7 +125,7 @@ enum DatabaseDescriber {
     /// Quotes a table's name for the lists of `--skip` and `--tables`.
     private static func listed(_ name: String) -> String {
         let bytes = name.utf8
-        guard bytes.isEmpty || name == "all" || bytes.contains(where: ",\"".utf8.contains) || bytes.first == UInt8(ascii: " ") else { return name }
+        guard bytes.isEmpty || name == "all" || bytes.contains(where: ",\"".utf8.contains) || bytes.first.map(" -".utf8.contains) == true else { return name }
         return name.sqlIdentifier
     }
 }

@@ -7,9 +7,7 @@ import Testing
 /// directory keep every promise of the contract.
 struct ConformanceTests {
     @Test(arguments: [Backend.memory, .directory], CloudContract.checks)
-    func theBackendKeepsThePromise(_ backend: Backend, _ check: ContractCheck) async throws {
-        try await CloudContract { try backend.make() }.run(check)
-    }
+    func theBackendKeepsThePromise(_ backend: Backend, _ check: ContractCheck) async throws { try await CloudContract { try backend.make() }.run(check) }
 
     @Test(arguments: Backend.allCases, StoreConformance.checks)
     func storeKeepsThePromise(_ backend: Backend, _ check: StoreCheck) async throws {

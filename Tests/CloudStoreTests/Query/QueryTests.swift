@@ -5,9 +5,7 @@ import StrictText
 import Testing
 
 struct QueryTests {
-    private func record(_ name: String, _ value: CloudValue) -> CloudRecord {
-        CloudRecord(type: "Item", name: name, fields: ["value": value])
-    }
+    private func record(_ name: String, _ value: CloudValue) -> CloudRecord { CloudRecord(type: "Item", name: name, fields: ["value": value]) }
 
     private func zone(_ records: [CloudRecord]) async throws -> CloudZone {
         let cloud = MemoryCloudDatabase()

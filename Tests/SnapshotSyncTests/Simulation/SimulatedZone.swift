@@ -74,9 +74,7 @@ final class SimulatedZone: @unchecked Sendable {
         applied.append(0)
     }
 
-    func cloud(of device: Int) throws -> DirectoryCloud {
-        try DirectoryCloud(path: devices[device].root, expecting: nil, calls: disk, nonces: nonces)
-    }
+    func cloud(of device: Int) throws -> DirectoryCloud { try DirectoryCloud(path: devices[device].root, expecting: nil, calls: disk, nonces: nonces) }
 
     func engine(_ device: Int, _ open: @escaping @Sendable () throws -> CloudDatabase) throws -> SyncEngine {
         let now: @Sendable () -> Instant = { [self] in Instant(microseconds: clock(device) * 1000) }
