@@ -5,9 +5,7 @@ import TestSupport
 import Testing
 
 @Suite struct OpeningTests {
-    private func error(opening path: String) throws -> SyncError {
-        try #require(throws: SyncError.self) { try LocalDatabase(path: path) }
-    }
+    private func error(opening path: String) throws -> SyncError { try #require(throws: SyncError.self) { try LocalDatabase(path: path) } }
 
     @Test func aMissingDatabaseIsNotMade() throws {
         let scratch = try ScratchDirectory()

@@ -5,9 +5,7 @@ import TestSupport
 import Testing
 
 @Suite struct TableCheckTests {
-    private func shape(_ sql: String, _ schema: DatasetSchema) throws -> TableShape {
-        try LocalScene(sql).database.read { try $0.tables.check(of: schema) }
-    }
+    private func shape(_ sql: String, _ schema: DatasetSchema) throws -> TableShape { try LocalScene(sql).database.read { try $0.tables.check(of: schema) } }
 
     private static let id = DatasetColumn("id", .text)
     private static let name = DatasetColumn("name", .text, isOptional: true)

@@ -4,9 +4,7 @@ import TestSupport
 import Testing
 
 @Suite struct JSONScannerTests {
-    private func scan(_ text: String) throws -> Int {
-        try Array(text.utf8).withUnsafeBytes { try JSONScanner($0).skipValue(0) }
-    }
+    private func scan(_ text: String) throws -> Int { try Array(text.utf8).withUnsafeBytes { try JSONScanner($0).skipValue(0) } }
 
     @Test(arguments: [
         "0", "-0", "0e1", "1.5E-7", "true", "false", "null", "\"\"", "\"\\u00e9\\\\\\/\\\"\"", "[]", "{}", "[ ]", "{ }", "[1,2]", "[[],{},[{}]]",

@@ -19,9 +19,7 @@ import Testing
         return scene
     }
 
-    private func rows(_ scene: Scene, _ database: String) throws -> String {
-        try scene.database(database).run("SELECT id, text FROM terms ORDER BY id")
-    }
+    private func rows(_ scene: Scene, _ database: String) throws -> String { try scene.database(database).run("SELECT id, text FROM terms ORDER BY id") }
 
     @Test func aRowOfTheLastInstantIsChangedAndDeletedAndReadersFollow() throws {
         let scene = try scene()

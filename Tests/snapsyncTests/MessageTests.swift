@@ -5,9 +5,7 @@ import Testing
 /// What is changed at a reader travels to the writer and comes back in the next version; all by the built command.
 @Suite(.runsPrograms) struct MessageTests {
     /// Both sides in turn: the reader tells, the writer applies and publishes, the reader imports the answer.
-    private func round(_ scene: Scene) throws {
-        for database in ["watch.db", "phone.db", "watch.db"] { try scene.succeed("sync --db \(database)") }
-    }
+    private func round(_ scene: Scene) throws { for database in ["watch.db", "phone.db", "watch.db"] { try scene.succeed("sync --db \(database)") } }
 
     /// The messages' files.
     private func mailbox(_ scene: Scene, of device: String = "watch") throws -> [String] {

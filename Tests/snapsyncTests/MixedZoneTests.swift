@@ -15,9 +15,7 @@ import Testing
         return scene
     }
 
-    private func edit(_ scene: Scene, _ database: String, _ sql: String) throws {
-        try scene.database(database).run(sql)
-    }
+    private func edit(_ scene: Scene, _ database: String, _ sql: String) throws { try scene.database(database).run(sql) }
 
     /// Everybody has the same rows, they are the applied version, and no edit waits.
     private func expectSettled(_ scene: Scene, at location: SourceLocation = #_sourceLocation) throws {

@@ -275,6 +275,20 @@ import Testing
         #expect(try scene.rows("a", "id, due") == ["t1|not yet synced", "t2|due t2", "t3|due t3"])
     }
 
+    /// A peer that has followed the removal has left the column out, until the zone has it again.
+    @Test func aColumnThatComesBackIsTakenBack() throws {
+        let scene = try Scene.twoTables("peer", "peer")
+        try scene.database("a.db").run("ALTER TABLE o DROP COLUMN v")
+        for line in ["describe --update --db a.db", "sync --db a.db"] { try scene.succeed(line) }
+        #expect(try scene.refused("sync --db b.db").contains("snapsync describe --update --db b.db"))
+        for line in ["describe --update --db b.db", "sync --db b.db", "sync --db a.db"] { try scene.succeed(line) }
+        try scene.database("a.db").run("ALTER TABLE o ADD COLUMN v TEXT; INSERT INTO o(id) VALUES('1')")
+        for name in ["a", "b"] { try scene.succeed("sync --db \(name).db") }
+        try scene.database("b.db").run("UPDATE o SET v = 'of b'")
+        for name in ["b", "a"] { try scene.succeed("sync --db \(name).db") }
+        for name in ["a", "b"] { #expect(try scene.rows(name, "id, v", table: "o") == ["1|of b"]) }
+    }
+
     @Test func aTableJoinsAndLeavesAZone() throws {
         for (role, other) in [("writer", "reader"), ("peer", "peer")] {
             let scene = try scene(role, other)
@@ -437,6 +451,22 @@ import Testing
         try scene.database("b.db").run("UPDATE t SET v = 'again' WHERE id = 'x'")
         for name in ["b", "a"] { try scene.succeed("sync --db \(name).db") }
         #expect(try scene.succeed("conflicts --db b.db") == list && scene.rows("a", table: "t") == ["x|again", "y|2"])
+    }
+
+    /// Whoever takes a table out and puts it back need not have seen what another device has published of it meanwhile.
+    @Test(arguments: [false, true]) func whatAReturningTableReplacesIsKept(seesIt: Bool) throws {
+        let scene = try Scene.twoTables("peer", "peer")
+        try scene.database("b.db").run("UPDATE t SET v = 'precious' WHERE id = 'x'; INSERT INTO t VALUES('z', 'own')")
+        try scene.succeed("sync --db b.db")
+        for line in ["describe --update --remove t", "sync"] { try scene.succeed("\(line) --db a.db") }
+        if seesIt { try scene.succeed("sync --db b.db") }
+        for line in ["describe --update --tables t", "sync"] { try scene.succeed("\(line) --db a.db") }
+        #expect(try scene.succeed("sync --db b.db").contains("t: 2 own rows gave way to the cloud's and are kept in b.db.snapsync-kept/"))
+        #expect(try scene.rows("a", table: "t") == ["x|1", "y|2"] && scene.rows("b", table: "t") == ["x|1", "y|2"])
+        let kept = try #require(try FileManager.default.contentsOfDirectory(atPath: scene.scratch.path("b.db.snapsync-kept")).first)
+        try scene.succeed("import --add --file b.db.snapsync-kept/\(kept) --db b.db")
+        for name in ["b", "a"] { try scene.succeed("sync --db \(name).db") }
+        #expect(try scene.rows("a", table: "t").contains("z|own"))
     }
 
     /// What was handed over and no version has is told, and is kept where no table has it any more.

@@ -20,9 +20,7 @@ import Testing
         return scene
     }
 
-    private func object(_ text: String) throws -> [String: Any] {
-        try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
-    }
+    private func object(_ text: String) throws -> [String: Any] { try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any]) }
 
     @Test func projectTravelsToAnotherDevice() throws {
         let scene = try scene()

@@ -6,9 +6,7 @@ import Testing
 @Suite(.runsPrograms, .enabled(if: SignedScene.isAvailable)) struct TurnOverTests {
     private static let next = "cloud/private/ZentikSyncZone-sealed"
 
-    private static func edit(_ word: String) -> String {
-        "UPDATE notifications SET title = title || ' \(word)' WHERE id = (SELECT max(id) FROM notifications)"
-    }
+    private static func edit(_ word: String) -> String { "UPDATE notifications SET title = title || ' \(word)' WHERE id = (SELECT max(id) FROM notifications)" }
 
     /// A writer, and a reader that has its version 1, in a zone that is not signed.
     private func plainZone() throws -> SignedScene {

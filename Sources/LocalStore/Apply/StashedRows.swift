@@ -63,6 +63,19 @@ package final class StashedRows {
         try db.execute(sql: "INSERT INTO \(table)(\(columns)) SELECT \(columns) FROM main.\(schema.table.sqlIdentifier) t WHERE \(condition)")
     }
 
+    /// Creates the temporary table with the rows of which no change is tracked.
+    package func createUntracked() throws {
+        let id = try transaction.tracking.id(of: schema) ?? 0
+        try create(where: "NOT EXISTS (SELECT 1 FROM main.snapsync_changes c WHERE c.dataset = \(id) AND c.key = \(key.value(of: "t")))")
+    }
+
+    /// The keys of the rows that the dataset's table no longer has with these values, in their order.
+    package func replaced() throws -> [EntityKey] {
+        let same = schema.columns.map(\.column.sqlIdentifier).map { "t.\($0) COLLATE BINARY IS s.\($0) AND typeof(t.\($0)) = typeof(s.\($0))" }
+        let isThere = "SELECT 1 FROM main.\(schema.table.sqlIdentifier) t WHERE \(([key.isSame("t", "s")] + same).joined(separator: " AND "))"
+        return try KeyedStatement(db, "SELECT \(key.value(of: "s")) FROM \(table) s WHERE NOT EXISTS (\(isThere))").keys().sorted()
+    }
+
     package func drop() throws { try db.execute(sql: "DROP TABLE IF EXISTS \(table)") }
 
     /// Copies a row of the dataset's table. Returns whether there is one.

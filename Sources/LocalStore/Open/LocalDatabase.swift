@@ -115,9 +115,7 @@ package final class LocalDatabase: Sendable {
     }
 
     /// Whether readers can read one state while others write: the journal mode is WAL.
-    package func usesWAL() throws -> Bool {
-        try journalMode() == "wal"
-    }
+    package func usesWAL() throws -> Bool { try journalMode() == "wal" }
 
     /// Runs `body` in one transaction, which sees one state of the database.
     package func read<T>(_ body: (LocalTransaction) throws -> T) throws -> T { try transaction(.deferred, body) }
@@ -126,9 +124,7 @@ package final class LocalDatabase: Sendable {
     package func write<T>(_ body: (LocalTransaction) throws -> T) throws -> T { try transaction(.immediate, body) }
 
     /// Runs `body` in one immediate transaction, or throws at once if another connection is writing.
-    package func withoutWaiting<T>(_ body: (LocalTransaction) throws -> T) throws -> T {
-        try transaction(.immediate, isPatient: false, body)
-    }
+    package func withoutWaiting<T>(_ body: (LocalTransaction) throws -> T) throws -> T { try transaction(.immediate, isPatient: false, body) }
 
     /// Runs `body`, which writes. If an application's trigger rolls the transaction back, runs it again with the triggers of that table off.
     package func withoutRollbacks<T>(_ body: () throws -> T) throws -> T {
@@ -138,9 +134,7 @@ package final class LocalDatabase: Sendable {
     }
 
     /// Runs `body`, which writes nothing, while no other connection can commit.
-    package func holdingWriteLock<T>(_ body: (LocalTransaction) throws -> T) throws -> T {
-        try transaction(.immediate, ending: .rollback, body)
-    }
+    package func holdingWriteLock<T>(_ body: (LocalTransaction) throws -> T) throws -> T { try transaction(.immediate, ending: .rollback, body) }
 
     private func transaction<T>(
         _ kind: Database.TransactionKind, isPatient: Bool = true, ending: Database.TransactionCompletion = .commit,
@@ -173,9 +167,7 @@ package final class LocalDatabase: Sendable {
     }
 
     /// The journal mode, in lower case: `wal`, `delete`, …
-    package func journalMode() throws -> String {
-        try read { try $0.db.journalMode() }
-    }
+    package func journalMode() throws -> String { try read { try $0.db.journalMode() } }
 
     /// Switches a newly created database to WAL, so that readers and an import do not wait for each other.
     package func useWAL() throws {

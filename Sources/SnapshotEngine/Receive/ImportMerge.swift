@@ -17,6 +17,8 @@ final class ImportMerge {
     private let absent: Set<ExactText>
     /// The names of the datasets that had left the zone and are in it again.
     private let returned: Set<ExactText>
+    /// The rows of these datasets that are no edits of this device.
+    private var replaced: [StashedRows] = []
     private var own: OwnEdits?
     /// For each dataset of which one row may stay, the own rows to which rows refer.
     private var needed: [Int: Set<EntityKey>] = [:]
@@ -56,6 +58,11 @@ final class ImportMerge {
             // An edit of a dataset that is gone stays an edit of this device's table.
             decided: transaction.sentEdits.all(upTo: answered).filter { $0.dataset.map { !absent.contains($0.exact) } ?? true })
         own?.rejoined = Set(datasets.indices.filter { returned.contains(datasets[$0].name.exact) })
+        // What others wrote before the dataset left, its publisher need not have seen.
+        for one in incoming where ledger.publishes && returned.contains(one.schema.name.exact) {
+            replaced.append(try StashedRows(transaction, one.schema, table: "snapsync_returning_\(replaced.count)"))
+            try replaced.last?.createUntracked()
+        }
         try transaction.sentEdits.forget(upTo: answered)
         if let own { try ledger.recordOverwritten(own.overwritten, of: device.settings.datasets, in: transaction) }
     }
@@ -76,6 +83,11 @@ final class ImportMerge {
             for commit in changes?.commits ?? [] { try TombstoneHorizon.take(from: commit, of: one.schema, in: transaction) }
         }
         if let own { try put(own, on: incoming, changes, isFirst: isFirst) }
+        for rows in replaced {
+            let lookup = try rows.lookup(), row = RowValues()
+            for key in try rows.replaced() where try lookup.give(key, to: row) { try ledger.copy(key, row.values, of: rows.schema) }
+            try rows.drop()
+        }
         for columns in carried {
             try columns.track(publishes: device.settings.role.publishes)
             try columns.end()

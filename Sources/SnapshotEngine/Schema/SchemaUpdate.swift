@@ -128,11 +128,12 @@ struct SchemaUpdate {
             if !back.isEmpty {
                 try device.database.write { try $0.state.removedColumns.set(removed.subtracting(names), of: schema) }
             }
-            let added = names.subtracting(schema.columns.map(\.name.exact))
-            if device.settings.role == .reader, source != .file, !added.isEmpty || !described.isEmpty {
+            let isReader = device.settings.role == .reader, added = names.subtracting(schema.columns.map(\.name.exact))
+            if source != .file, isReader && !(added.isEmpty && described.isEmpty) || !back.isEmpty {
                 try device.database.write { transaction in
-                    try transaction.state.describedColumns.set(added, of: schema)
-                    let here = try transaction.tables.differences(from: schema).newColumns.filter { added.contains($0.exact) }
+                    if isReader { try transaction.state.describedColumns.set(added, of: schema) }
+                    // A publisher takes its own new columns by itself, but not one that it has left out.
+                    let here = try transaction.tables.differences(from: schema).newColumns.filter { (isReader ? added : back).contains($0.exact) }
                     guard !here.isEmpty, here.count <= schema.freeColumns else { return }
                     try add(here, to: schema, &outcome, in: transaction)
                     schema = outcome.device.settings.datasets.first { $0.name.exact == schema.name.exact } ?? schema

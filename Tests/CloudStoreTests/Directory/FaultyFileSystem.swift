@@ -75,9 +75,7 @@ final class FaultyFileSystem: FileSystemCalls {
         return descriptor
     }
 
-    private func path(_ descriptor: Int32) -> String {
-        account.withLock { $0.open[descriptor] ?? "closed" }
-    }
+    private func path(_ descriptor: Int32) -> String { account.withLock { $0.open[descriptor] ?? "closed" } }
 
     func openRoot(_ path: String) throws(SystemFault) -> Int32 {
         opened(try perform("open", path) { () throws(SystemFault) in try base.openRoot(path) }, path)

@@ -104,9 +104,7 @@ struct CloudChecker {
         return hash
     }
 
-    private func object(_ path: String) -> [String: Any]? {
-        image.bytes(path).flatMap { try? JSONSerialization.jsonObject(with: Data($0)) as? [String: Any] }
-    }
+    private func object(_ path: String) -> [String: Any]? { image.bytes(path).flatMap { try? JSONSerialization.jsonObject(with: Data($0)) as? [String: Any] } }
 
     /// A sealed document's body, if its checksum is that of the bytes between.
     private func sealed(_ path: String, _ name: String) -> [String: Any]? {

@@ -153,9 +153,7 @@ enum Samples {
         }
     }
 
-    private static func blob(_ random: inout SeededGenerator) -> Value {
-        .blob((0..<random.below(40)).map { _ in UInt8(truncatingIfNeeded: random.next()) })
-    }
+    private static func blob(_ random: inout SeededGenerator) -> Value { .blob((0..<random.below(40)).map { _ in UInt8(truncatingIfNeeded: random.next()) }) }
 
     static func text(_ random: inout SeededGenerator, upTo limit: Int) -> String {
         let odd = [

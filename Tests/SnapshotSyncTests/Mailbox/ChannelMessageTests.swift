@@ -18,9 +18,7 @@ import Testing
     /// What comes over the channel: the bytes, as another process would send them.
     private func send(_ mail: MailScene) async throws -> [Data] { try await reader(mail).outgoingMessage().map { [try $0.encoded()] } ?? [] }
 
-    private func receive(_ data: Data, _ mail: MailScene) async throws -> MessageOutcome {
-        try await writer(mail).apply(try ChannelMessage(decoding: data))
-    }
+    private func receive(_ data: Data, _ mail: MailScene) async throws -> MessageOutcome { try await writer(mail).apply(try ChannelMessage(decoding: data)) }
 
     /// In which order the two ways deliver.
     enum Order: CaseIterable, Sendable { case channelFirst, mailboxFirst, channelAlone, channelTwice }

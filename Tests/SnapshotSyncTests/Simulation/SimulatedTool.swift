@@ -104,7 +104,5 @@ struct SimulatedTool {
     }
 
     /// Whether the tool carries a path: its own files and temporaries of a running program stay where they are.
-    private static func isOfDevices(_ path: String) -> Bool {
-        !path.contains("conflict") && !path.contains("Conflicted") && !path.contains("/.")
-    }
+    private static func isOfDevices(_ path: String) -> Bool { !path.contains("conflict") && !path.contains("Conflicted") && !path.contains("/.") }
 }
