@@ -289,9 +289,7 @@ public final class SyncEngine: Sendable {
     /// Runs one transfer under the database's lock and records its outcome for `status`.
     ///
     /// If the zone continues elsewhere, the device follows it.
-    package func run<T>(_ body: () async throws -> T) async throws -> T {
-        try await locked { try await recorded { try await followingZone(body) } }
-    }
+    package func run<T>(_ body: () async throws -> T) async throws -> T { try await locked { try await recorded { try await followingZone(body) } } }
 
     /// Runs `body` while no other run works on this database.
     package func locked<T>(_ body: () async throws -> T) async throws -> T {

@@ -289,6 +289,20 @@ import Testing
         for name in ["a", "b"] { #expect(try scene.rows(name, "id, v", table: "o") == ["1|of b"]) }
     }
 
+    /// SQLite takes both names for one.
+    @Test func aTableWhoseNameTheZoneHasInOtherCaseIsRefused() throws {
+        let scene = try scene("peer", "peer"), update = "snapsync describe --update --db b.db"
+        for (name, table) in [("a", "Tag"), ("b", "tag")] {
+            try scene.database("\(name).db").run("CREATE TABLE \(table)(id TEXT PRIMARY KEY NOT NULL); INSERT INTO \(table) VALUES('of \(name)')")
+            try scene.succeed("describe --update --tables \(table) --db \(name).db")
+        }
+        try scene.succeed("sync --db a.db")
+        #expect(try scene.refused("sync --db b.db").contains("to take over the zone's: \(update) --remove tag && \(update) --create"))
+        for line in ["--remove tag", "--create"] { try scene.succeed("describe --update \(line) --db b.db") }
+        for name in ["b", "a"] { try scene.succeed("sync --db \(name).db") }
+        for name in ["a", "b"] { #expect(try scene.rows(name, table: "tag") == ["of a", "of b"]) }
+    }
+
     @Test func aTableJoinsAndLeavesAZone() throws {
         for (role, other) in [("writer", "reader"), ("peer", "peer")] {
             let scene = try scene(role, other)

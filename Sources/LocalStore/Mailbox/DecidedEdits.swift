@@ -9,9 +9,7 @@ package struct DecidedEdits: TransactionPart {
     private static let table = LocalTable.decided.name
 
     /// What the applied version says.
-    package func ofVersion() throws -> [ExactText: Int64] {
-        Dictionary(try answered().map { ($0.device.exact, $0.number) }) { max($0, $1) }
-    }
+    package func ofVersion() throws -> [ExactText: Int64] { Dictionary(try answered().map { ($0.device.exact, $0.number) }) { max($0, $1) } }
 
     /// Records what the applied version says.
     package func setOfVersion(_ answered: [ExactText: Int64]) throws {

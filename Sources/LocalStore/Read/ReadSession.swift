@@ -124,9 +124,7 @@ package final class DatasetReader {
     /// The state as a transaction: settings, applied version, schema.
     package let transaction: LocalTransaction
 
-    init(_ db: Database, path: String) {
-        transaction = LocalTransaction(db, path: path)
-    }
+    init(_ db: Database, path: String) { transaction = LocalTransaction(db, path: path) }
 
     /// Iterates over the dataset's keys. Only for tables whose ``TableShape/hasRangeableKey`` is true.
     ///
@@ -140,14 +138,10 @@ package final class DatasetReader {
     }
 
     /// Prepares reading rows by ranges of keys.
-    package func ranges(of schema: DatasetSchema) -> RangeReader {
-        RangeReader(transaction, schema)
-    }
+    package func ranges(of schema: DatasetSchema) -> RangeReader { RangeReader(transaction, schema) }
 
     /// Prepares reading all rows in key order.
-    package func rows(of schema: DatasetSchema) throws -> RowReader {
-        RowReader(try RowStatement(transaction.db, schema, where: "", path: transaction.path))
-    }
+    package func rows(of schema: DatasetSchema) throws -> RowReader { RowReader(try RowStatement(transaction.db, schema, where: "", path: transaction.path)) }
 }
 
 /// Passes the rows of one range after another to a sink.

@@ -161,9 +161,7 @@ package struct RowAccess: TransactionPart {
     }
 
     /// Passes the row with that key to a sink, if it exists.
-    package func giveRow(_ key: EntityKey, of schema: DatasetSchema, to sink: any EntitySink) throws {
-        _ = try lookup(of: schema).give(key, to: sink)
-    }
+    package func giveRow(_ key: EntityKey, of schema: DatasetSchema, to sink: any EntitySink) throws { _ = try lookup(of: schema).give(key, to: sink) }
 
     /// Passes every row of a dataset to a sink, in key order.
     package func giveRows(of schema: DatasetSchema, to sink: any EntitySink) throws {

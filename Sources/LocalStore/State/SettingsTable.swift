@@ -78,14 +78,10 @@ package struct SettingsTable: TransactionPart {
     }
 
     /// Whether `init` set this database up.
-    package func exists() throws -> Bool {
-        try db.hasTable("snapsync_settings")
-    }
+    package func exists() throws -> Bool { try db.hasTable("snapsync_settings") }
 
     /// Stores new descriptions of the datasets.
-    package func setDatasets(_ datasets: [DatasetSchema]) throws {
-        try text("datasets").set(String(decoding: DatasetFile.encode(datasets), as: UTF8.self))
-    }
+    package func setDatasets(_ datasets: [DatasetSchema]) throws { try text("datasets").set(String(decoding: DatasetFile.encode(datasets), as: UTF8.self)) }
 
     /// The origin of the descriptions; `file` unless `init` stored another.
     package func descriptionSource() throws -> DescriptionSource { try text("descriptionSource")().flatMap(DescriptionSource.init) ?? .file }

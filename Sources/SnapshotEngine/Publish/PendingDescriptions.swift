@@ -68,6 +68,13 @@ struct PendingDescriptions: Sendable {
             for one in changed {
                 // A description that cannot be read is replaced.
                 let there = state?.record(DatasetDescription.recordName(of: one.schema.name)).flatMap { try? DatasetDescription($0, in: device.zone) }
+                let names = there == nil ? try state?.descriptions(in: device.zone).map(\.schema.name) ?? [] : []
+                if let other = names.first(where: { $0.folded == one.schema.name.folded && $0.exact != one.schema.name.exact }) {
+                    let update = "snapsync describe --update --db \(device.database.path.shellWord)"
+                    throw SyncError(
+                        .refused, step: .read, at: "dataset \(one.schema.name)", "the zone has the dataset \(other), and SQLite takes both names for one",
+                        hint: "to take over the zone's: \(update) --remove \(DatabaseDescriber.list([one.schema.name])) && \(update) --create")
+                }
                 if let there, there != one { try device.database.read { try $0.tables.refuseOtherKeys(of: one.schema, than: there) } }
                 if let there, there == one || known?.hashes[one.schema.name] == nil && !one.describesMore(than: there) { continue }
                 // Another device may have added columns that this device does not describe yet. Keep them.
