@@ -22,17 +22,13 @@ struct ContractTest: Sendable {
     var damageStride: Int { damageable.damageStride }
 
     /// Changes the bytes of a file of the zone, named by its path beneath the zone. nil stands for a file that does not exist.
-    func damage(_ path: String, in zone: ZoneID = zone, _ change: (inout [UInt8]?) -> Void) throws {
-        try damageable.damage(path, in: zone, change)
-    }
+    func damage(_ path: String, in zone: ZoneID = zone, _ change: (inout [UInt8]?) -> Void) throws { try damageable.damage(path, in: zone, change) }
 
     func damageCommit(_ number: Int, in zone: ZoneID = zone, _ change: (inout [UInt8]?) -> Void) throws {
         try damage("commits/\(ContractTest.digits(number)).json", in: zone, change)
     }
 
-    func damageCheckpoint(_ number: Int, _ change: (inout [UInt8]?) -> Void) throws {
-        try damage("checkpoints/\(ContractTest.digits(number)).json", change)
-    }
+    func damageCheckpoint(_ number: Int, _ change: (inout [UInt8]?) -> Void) throws { try damage("checkpoints/\(ContractTest.digits(number)).json", change) }
 
     /// A number as in a file's name: 20 digits. Computed here again, so that the checks do not rely on the code's own names.
     static func digits(_ number: Int) -> String {
@@ -41,9 +37,7 @@ struct ContractTest: Sendable {
     }
 
     /// Fails the check unless the condition holds.
-    func expect(_ condition: Bool, _ reason: String, line: Int = #line) throws {
-        guard condition else { throw BrokenPromise(reason: reason, line: line) }
-    }
+    func expect(_ condition: Bool, _ reason: String, line: Int = #line) throws { guard condition else { throw BrokenPromise(reason: reason, line: line) } }
 
     /// Fails the check unless both are equal.
     func expect<T: Equatable>(_ found: T, is expected: T, _ what: String, line: Int = #line) throws {

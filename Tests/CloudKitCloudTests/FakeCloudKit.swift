@@ -93,9 +93,7 @@ final class FakeCloudKit: CloudKitDatabase {
         }
     }
 
-    func zones() async throws(CloudKitError) -> [String] {
-        try serve(.zones) { (state) throws(CloudKitError) in state.zones.keys.filter { !$0.isEmpty } }
-    }
+    func zones() async throws(CloudKitError) -> [String] { try serve(.zones) { (state) throws(CloudKitError) in state.zones.keys.filter { !$0.isEmpty } } }
 
     func records(_ names: [String], in zone: String?, desiredKeys keys: [String]?) async throws(CloudKitError) -> [CloudKitRecord] {
         try serve(.records) { (state) throws(CloudKitError) in

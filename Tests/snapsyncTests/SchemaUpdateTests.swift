@@ -289,6 +289,19 @@ import Testing
         for name in ["a", "b"] { #expect(try scene.rows(name, "id, v", table: "o") == ["1|of b"]) }
     }
 
+    /// The table's default is no value of the device that adds the column later.
+    @Test(arguments: ["reader", "peer"]) func aNullOfTheVersionReplacesADefault(role: String) throws {
+        let scene = try Scene.twoTables(role == "peer" ? "peer" : "writer", role), column = "ALTER TABLE t ADD COLUMN n TEXT DEFAULT 'none'"
+        try scene.database("a.db").run("\(column); UPDATE t SET n = NULL WHERE id = 'x'")
+        for name in role == "peer" ? ["a"] : ["a", "b"] { try scene.succeed("sync --db \(name).db") }
+        try scene.database("b.db").run(column)
+        for name in ["b", "a", "b"] { try scene.succeed("sync --db \(name).db") }
+        for name in ["a", "b"] {
+            #expect(try scene.rows(name, "quote(n)", table: "t") == ["NULL", "'none'"])
+            try scene.succeed("verify --local --db \(name).db")
+        }
+    }
+
     /// SQLite takes both names for one.
     @Test func aTableWhoseNameTheZoneHasInOtherCaseIsRefused() throws {
         let scene = try scene("peer", "peer"), update = "snapsync describe --update --db b.db"

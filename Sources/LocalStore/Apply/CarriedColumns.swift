@@ -42,16 +42,21 @@ package final class CarriedColumns {
             guard let text = defaults[schema.columns[index].column.folded] else { return "\(name) IS NULL" }
             return "\(name) IS (\(text))" + (unpublished.contains(index) ? "" : " AND \(DefaultedRows.contains(rowsOf: schema, id: id))")
         }
-        let isSet = missing.map { index in
-            "\(schema.columns[index].column.sqlIdentifier) IS NOT (\(defaults[schema.columns[index].column.folded] ?? "NULL"))"
-        }.joined(separator: " OR ")
+        // In a column of the version, the table's default is no value of this device: the version's NULL counts.
+        let declared = try TableColumns(transaction.db, schema.table)
+        let values = missing.map { index in
+            let name = schema.columns[index].column, text = unpublished.contains(index) ? nil : declared?.column(name)?.defaultText
+            return (name: name.sqlIdentifier, none: defaults[name.folded] ?? text ?? "NULL", isPlain: defaults[name.folded] == nil)
+        }
+        let isSet = values.map { "\($0.name) IS NOT (\($0.none))" }.joined(separator: " OR ")
+        let copies = values.map { $0.isPlain ? "CASE WHEN \($0.name) IS NOT (\($0.none)) THEN \($0.name) END AS \($0.name)" : $0.name }
         let own = "main.\(schema.table.sqlIdentifier)"
         guard try Bool.fetchOne(transaction.db, sql: "SELECT EXISTS (SELECT 1 FROM \(own) WHERE \(isSet))") == true else { return nil }
         let key = schema.keySQL
         try transaction.db.execute(
             sql: """
                 DROP TABLE IF EXISTS temp.\(table);
-                CREATE TEMP TABLE \(table) AS SELECT \(([key.list()] + columns).joined(separator: ", ")) FROM \(own) WHERE \(isSet);
+                CREATE TEMP TABLE \(table) AS SELECT \(([key.list()] + copies).joined(separator: ", ")) FROM \(own) WHERE \(isSet);
                 CREATE UNIQUE INDEX temp.\(table)_key ON \(table)(\(key.indexed));
                 """)
     }

@@ -61,9 +61,7 @@ extension ContractCheck {
         },
         ContractCheck("aWriterIsUsedOnce") { test in
             try await test.makeZone(.one)
-            func writer() async throws -> any AssetWriter {
-                try await test.cloud.newAsset(for: "item", number: 1, kind: .snapshot, in: ContractTest.zone)
-            }
+            func writer() async throws -> any AssetWriter { try await test.cloud.newAsset(for: "item", number: 1, kind: .snapshot, in: ContractTest.zone) }
             let finished = try await writer()
             try finished.setIndex(Data(someIndex))
             try await test.expect(.invalidArguments, "a second index") { try finished.setIndex(Data(someIndex)) }

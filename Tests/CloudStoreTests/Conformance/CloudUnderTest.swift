@@ -15,9 +15,7 @@ extension CloudUnderTest {
     var damageStride: Int { 1 }
 
     /// Changes a commit's bytes; nil takes it away.
-    func damageCommit(_ number: Int, _ change: (inout [UInt8]?) -> Void) throws {
-        try damage("commits/\(twentyDigits(number)).json", in: .standard, change)
-    }
+    func damageCommit(_ number: Int, _ change: (inout [UInt8]?) -> Void) throws { try damage("commits/\(twentyDigits(number)).json", in: .standard, change) }
 
     /// Changes the bytes of an asset or index, named by its path beneath the zone.
     func damageAsset(_ path: String, _ change: (inout [UInt8]?) -> Void) throws { try damage(path, in: .standard, change) }

@@ -77,9 +77,7 @@ final class FaultyFileSystem: FileSystemCalls {
 
     private func path(_ descriptor: Int32) -> String { account.withLock { $0.open[descriptor] ?? "closed" } }
 
-    func openRoot(_ path: String) throws(SystemFault) -> Int32 {
-        opened(try perform("open", path) { () throws(SystemFault) in try base.openRoot(path) }, path)
-    }
+    func openRoot(_ path: String) throws(SystemFault) -> Int32 { opened(try perform("open", path) { () throws(SystemFault) in try base.openRoot(path) }, path) }
 
     func open(_ path: String, in directory: Int32, _ purpose: OpenPurpose) throws(SystemFault) -> Int32 {
         let name =

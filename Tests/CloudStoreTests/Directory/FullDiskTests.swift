@@ -24,9 +24,7 @@ private final class TinyDisk {
     }
 
     /// Takes away the right to write, or gives it back.
-    func remount(readOnly: Bool) -> Bool {
-        mount("tmpfs", scratch.path, "tmpfs", UInt(MS_REMOUNT) | (readOnly ? UInt(MS_RDONLY) : 0), "size=1m") == 0
-    }
+    func remount(readOnly: Bool) -> Bool { mount("tmpfs", scratch.path, "tmpfs", UInt(MS_REMOUNT) | (readOnly ? UInt(MS_RDONLY) : 0), "size=1m") == 0 }
 
     deinit { if isMounted { umount(scratch.path) } }
 }

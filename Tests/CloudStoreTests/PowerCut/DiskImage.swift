@@ -33,9 +33,7 @@ struct DiskImage {
         return number
     }
 
-    func isDirectory(_ number: Int) -> Bool {
-        if case .directory? = nodes[number] { true } else { false }
-    }
+    func isDirectory(_ number: Int) -> Bool { if case .directory? = nodes[number] { true } else { false } }
 
     /// Makes an empty node if the number is new.
     mutating func make(_ number: Int, isDirectory: Bool) {

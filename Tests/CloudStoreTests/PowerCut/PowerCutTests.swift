@@ -165,9 +165,7 @@ import Testing
     @Test func aCommitBeforeItsAssetIsFound() async throws {
         let (base, script) = try await play(.laterVersion, .full)
         let operations = script.disk.operations
-        func isOfAsset(_ operation: DiskOperation) -> Bool {
-            if case .add(_, let name, _, _) = operation { name.hasSuffix(".gz") } else { false }
-        }
+        func isOfAsset(_ operation: DiskOperation) -> Bool { if case .add(_, let name, _, _) = operation { name.hasSuffix(".gz") } else { false } }
         let folders = Set(operations.filter(isOfAsset).map(\.subject))
         let late = operations.filter { isOfAsset($0) || ($0.isSynchronization && folders.contains($0.subject)) }
         #expect(late.count >= 4)
