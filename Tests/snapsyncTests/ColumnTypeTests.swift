@@ -123,7 +123,7 @@ import Testing
         let scene = try Scene.twoTables("writer", "reader")
         try scene.database("b.db").run(Self.rebuilt("id TEXT PRIMARY KEY NOT NULL, v TEXT AS ('of ' || id)", from: "id"))
         #expect(try scene.succeed("describe --update --db b.db").contains("the column v is computed now; v is no longer imported here"))
-        try scene.succeed("describe --update --create --db b.db")
+        #expect(try scene.succeed("describe --update --create --db b.db").contains("rename or drop the generated column of that name in the table t"))
         try scene.database("a.db").run("INSERT INTO t VALUES('z', '3')")
         for name in ["a", "b"] { try scene.succeed("sync --db \(name).db") }
         #expect(try scene.rows("b", table: "t") == ["x|of x", "y|of y", "z|of z"])

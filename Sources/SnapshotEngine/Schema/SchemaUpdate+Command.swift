@@ -369,8 +369,13 @@ extension SchemaUpdate {
                 !schema.columns.contains { $0.name.exact == column.name.exact } && !lost.contains { $0.name.exact == column.name.exact }
             }
             let found = try transaction.tables.differences(from: schema.with(columns: columns))
-            let here = Set((found.newColumns + found.generatedColumns).map(\.folded))
+            let here = Set(found.newColumns.map(\.folded)), generated = Set(found.generatedColumns.map(\.folded))
             for column in lacking where !here.contains(column.column.folded) {
+                guard !generated.contains(column.column.folded) else {
+                    let ask = "rename or drop the generated column of that name in the table \(table)"
+                    note(.columnLacking, of: schema.name, column: column.column, "\(schema.name): the zone has the column \(column.column); \(ask)")
+                    continue
+                }
                 guard request.creates else {
                     note(
                         .columnLacking, of: schema.name, column: column.column,
