@@ -79,4 +79,13 @@ import Testing
         #expect(try scene.database("b.db").run("SELECT day FROM lines WHERE line = 2") == "2009-11-09\n")
         #expect(try !scene.succeed("doctor --db a.db").contains("checks"))
     }
+
+    /// SQLite finds that a function of a CHECK is missing only when a row is written.
+    @Test func aCheckThatNeedsTheApplicationIsRefusedAtAPeer() throws {
+        let scene = try Scene(), table = "CREATE TABLE x(id TEXT PRIMARY KEY NOT NULL, t CHECK(fn(t)))"
+        let make = "import sqlite3; c = sqlite3.connect('a.db'); c.create_function('fn', 1, lambda v: 1, deterministic=True); c.execute('\(table)')"
+        _ = try Python.run(make, [], in: scene.scratch.path)
+        let text = try scene.refused("init --db a.db --cloud cloud --role peer --device a --tables all")
+        #expect(text.contains("x: it cannot be written without the application: no such function: fn"), "\(text)")
+    }
 }

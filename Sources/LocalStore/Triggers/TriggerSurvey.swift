@@ -36,7 +36,8 @@ package struct TriggerSurvey: Sendable {
         var needs: [ExactText: String] = [:]
         // Opening a connection reads the whole schema. A stub stays registered on its connection, so the next table after one gets new ones.
         var table: StatementCompiler?, compiler: StatementCompiler?
-        for schema in schemas {
+        let checks = try database.read { one in try schemas.map { try TableColumns(one.db, $0.table)?.checks(one.db) ?? [] } }
+        for (schema, checks) in zip(schemas, checks) {
             let name = schema.table.sqlIdentifier
             let columns = schema.columns.map { "\($0.column.sqlIdentifier) = \($0.column.sqlIdentifier)" }.joined(separator: ", ")
             let list = schema.columns.map(\.column.sqlIdentifier).joined(separator: ", ")
@@ -47,7 +48,9 @@ package struct TriggerSurvey: Sendable {
                 "INSERT OR ABORT INTO \(name)(\(list)) VALUES(\(nulls))", "DELETE FROM \(name)", "UPDATE OR ABORT \(name) SET \(columns)",
             ]
             let alone = try table ?? StatementCompiler(path: path, setup, triggers: false)
-            for sql in statements { unwritable[schema.name] = unwritable[schema.name] ?? alone.compile(sql).first?.reason }
+            // SQLite compiles an INSERT although a CHECK needs a function that is missing, and does not run it.
+            let whatRuns = statements + checks.map { "SELECT 1 FROM \(name) WHERE \($0)" }
+            for sql in whatRuns { unwritable[schema.name] = unwritable[schema.name] ?? alone.compile(sql).first?.reason }
             table = unwritable[schema.name] == nil ? alone : nil
             if unwritable[schema.name] != nil { keys[schema.name] = try StatementCompiler(path: path, setup).missingCollation(of: schema.table) }
             let whole = try compiler ?? StatementCompiler(path: path, setup)
