@@ -167,6 +167,19 @@ public struct DatasetSchema: Hashable, Sendable {
         }
     }
 
+    /// This description with the JSON names that another one of the dataset has for columns of the table: what one device adds as `N` and another
+    /// one as `n` is one column.
+    package func named(as other: DatasetSchema) throws -> DatasetSchema {
+        let names = Set(columns.map(\.name.exact)), others = Set(other.columns.map(\.name.exact))
+        return try with(
+            columns: columns.map { own in
+                guard !others.contains(own.name.exact), let there = other.columns.first(where: { $0.column.folded == own.column.folded }),
+                    !names.contains(there.name.exact)
+                else { return own }
+                return DatasetColumn(there.name, own.shape, column: own.column, isOptional: own.isOptional, collation: own.collation)
+            })
+    }
+
     /// The JSON name of the timestamp column, if there is one.
     package var timestamp: String? { timestampIndex.map { columns[$0].name } }
 

@@ -1,5 +1,4 @@
 import Foundation
-import SnapshotModel
 import TestSupport
 import Testing
 
@@ -195,6 +194,13 @@ import Testing
 }
 
 extension Scene {
+    static let task = "CREATE TABLE task(id TEXT PRIMARY KEY NOT NULL, title TEXT NOT NULL, changed TEXT)"
+
+    /// A publisher `a.db` and a device `b.db` that has version 1 and took its description from the zone.
+    static func tasks(_ role: String, _ other: String) throws -> Scene {
+        try pair("\(task); INSERT INTO task VALUES('t1', 'one', '2026-01-01T00:00:00Z'), ('t2', 'two', NULL), ('t3', 'three', NULL)", roles: (role, other))
+    }
+
     /// A device `a.db` that publishes the tables `t` and `o`, and a device `b.db` that has them.
     static func twoTables(_ role: String, _ other: String, _ options: String = "", type: String = "TEXT") throws -> Scene {
         try Scene.pair(

@@ -345,6 +345,12 @@ package struct SchemaTransition: TransactionPart {
         }
     }
 
+    /// Switches to a description that has other JSON names for some columns.
+    package func rename(_ before: DatasetSchema, as after: DatasetSchema) throws {
+        let names = Dictionary(uniqueKeysWithValues: zip(before.columns.map(\.name.exact), after.columns.map(\.name)))
+        try transaction.state.missingColumns.set(transaction.state.missingColumns(of: before).map { names[$0.exact] ?? $0 }, of: after)
+    }
+
     /// Ends the tracking of a dataset that this device no longer syncs. Its rows stay.
     package func end(_ schema: DatasetSchema) throws {
         try transaction.tracking.remove(schema)

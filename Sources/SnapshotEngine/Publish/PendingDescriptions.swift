@@ -65,14 +65,15 @@ struct PendingDescriptions: Sendable {
         let changed = descriptions.filter { last[$0.schema.name] == nil || known?.hashes[$0.schema.name] != hashes[$0.schema.name] }
         if !changed.isEmpty {
             let state = token == nil ? nil : try await device.records(at: token?.number, notBefore: token.map { AppliedVersion($0) })
+            let published = Dictionary((state?.records ?? []).map { ($0.name.folded, $0.name) }) { first, _ in first }
             for one in changed {
                 // A description that cannot be read is replaced.
-                let there = state?.record(DatasetDescription.recordName(of: one.schema.name)).flatMap { try? DatasetDescription($0, in: device.zone) }
-                let names = there == nil ? try state?.descriptions(in: device.zone).map(\.schema.name) ?? [] : []
-                if let other = names.first(where: { $0.folded == one.schema.name.folded && $0.exact != one.schema.name.exact }) {
+                let record = DatasetDescription.recordName(of: one.schema.name)
+                let there = state?.record(record).flatMap { try? DatasetDescription($0, in: device.zone) }
+                if there == nil, let other = published[record.folded], other.exact != record.exact {
                     let update = "snapsync describe --update --db \(device.database.path.shellWord)"
                     throw SyncError(
-                        .refused, step: .read, at: "dataset \(one.schema.name)", "the zone has the dataset \(other), and SQLite takes both names for one",
+                        .refused, step: .read, at: "dataset \(one.schema.name)", "the zone has this name in other case, and SQLite takes both for one",
                         hint: "to take over the zone's: \(update) --remove \(DatabaseDescriber.list([one.schema.name])) && \(update) --create")
                 }
                 if let there, there != one { try device.database.read { try $0.tables.refuseOtherKeys(of: one.schema, than: there) } }

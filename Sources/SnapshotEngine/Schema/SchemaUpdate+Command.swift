@@ -316,20 +316,20 @@ extension SchemaUpdate {
             let inZone = Set((zone?.schema.columns ?? []).map(\.column.folded))
             let isNamed = request.tables?.tables?.contains { $0.folded == table.folded } == true
             let left = isNamed ? [] : try transaction.state.leftColumns(of: schema)
-            let own = try transaction.tables.differences(from: before.with(columns: columns)).newColumns.filter { name in
+            let new = try transaction.tables.differences(from: before.with(columns: columns)).newColumns.filter { name in
                 if left.contains(name.exact) { return false }
                 if takenOut.contains(where: { $0.column.folded == name.folded }) { return false }
                 return publishes || inZone.contains(name.folded)
             }
             let room = max(0, DatasetSchema.columnLimit - columns.count)
-            for name in own.dropFirst(room) { note(.columnLeftOut, of: schema.name, column: name, SchemaUpdate.tooMany(name, in: schema)) }
-            for column in try transaction.describer.columns(Array(own.prefix(room)), of: before) {
+            for name in new.dropFirst(room) { note(.columnLeftOut, of: schema.name, column: name, SchemaUpdate.tooMany(name, in: schema)) }
+            for column in try transaction.describer.columns(Array(new.prefix(room)), of: before) {
                 columns.append(column)
                 note(
                     .columnAdded, of: schema.name, column: column.column,
                     "\(schema.name): the column \(column.column) is synced from now on")
             }
-            let after = try before.with(columns: columns)
+            let own = try before.with(columns: columns), after = try zone.map { try own.named(as: $0.schema) } ?? own
             guard after != schema else { return schema }
             _ = try transaction.tables.check(of: after)
             try transaction.transition.take(before, as: after, publishes: publishes)

@@ -68,9 +68,12 @@ struct SchemaUpdate {
         }
     }
 
-    /// Adds columns of the table to the description of its dataset.
-    private func add(_ names: [String], to schema: DatasetSchema, _ outcome: inout Outcome, in transaction: LocalTransaction) throws {
-        let columns = try transaction.describer.columns(names, of: schema), after = try schema.with(columns: schema.columns + columns)
+    /// Adds columns of the table to the description of its dataset, with the zone's names for them.
+    private func add(
+        _ names: [String], to schema: DatasetSchema, as zone: DatasetSchema? = nil, _ outcome: inout Outcome, in transaction: LocalTransaction
+    ) throws {
+        let columns = try transaction.describer.columns(names, of: schema), own = try schema.with(columns: schema.columns + columns)
+        let after = try zone.map(own.named) ?? own
         _ = try transaction.tables.check(of: after)
         try transaction.transition.take(schema, as: after, publishes: device.settings.role.publishes)
         outcome.device.settings.replace(after)
@@ -117,7 +120,15 @@ struct SchemaUpdate {
             }
             // Before its first import, a device already describes the zone's present columns.
             if isFirst { continue }
-            let names = Set(zone.schema.columns.map(\.name.exact))
+            let names = Set(zone.schema.columns.map(\.name.exact)), named = try schema.named(as: zone.schema)
+            if named != schema {
+                try device.database.write { transaction in
+                    try transaction.transition.rename(schema, as: named)
+                    outcome.device.settings.replace(named)
+                    try transaction.settings.setDatasets(outcome.device.settings.datasets)
+                }
+                schema = named
+            }
             let (missing, removed, described, source) = try device.database.read {
                 (
                     Set(try $0.state.missingColumns(of: schema).map(\.exact)), try $0.state.removedColumns(of: schema),
@@ -133,19 +144,20 @@ struct SchemaUpdate {
                 try device.database.write { transaction in
                     if isReader { try transaction.state.describedColumns.set(added, of: schema) }
                     // A publisher takes its own new columns by itself, but not one that it has left out.
-                    let here = try transaction.tables.differences(from: schema).newColumns.filter { (isReader ? added : back).contains($0.exact) }
+                    let new = Set(zone.schema.columns.filter { (isReader ? added : back).contains($0.name.exact) }.map(\.column.folded))
+                    let here = try transaction.tables.differences(from: schema).newColumns.filter { new.contains($0.folded) }
                     guard !here.isEmpty, here.count <= schema.freeColumns else { return }
-                    try add(here, to: schema, &outcome, in: transaction)
+                    try add(here, to: schema, as: zone.schema, &outcome, in: transaction)
                     schema = outcome.device.settings.datasets.first { $0.name.exact == schema.name.exact } ?? schema
                 }
             }
             let gone = schema.columns.filter { !names.contains($0.name.exact) && !missing.contains($0.name.exact) }
             guard !gone.isEmpty, source != .file else { continue }
-            let list = gone.map(\.name).joined(separator: ", "), by = commit.map { "the device \($0.device)" } ?? "the publisher"
+            let list = gone.map(\.name).joined(separator: ", ")
             guard !device.settings.role.publishes else {
                 throw SyncError(
                     .refused, step: .fetch, at: "version \(commit?.token.number ?? 0) of zone \(device.zone)",
-                    "\(by) has taken \(list) out of the dataset \(schema.name), and this device still publishes it",
+                    "another device has taken \(list) out of the dataset \(schema.name), and this device still publishes it",
                     hint:
                         "to take it out here, too (the table keeps its column and values): snapsync describe --update --db \(device.database.path.shellWord)"
                 )
@@ -159,7 +171,7 @@ struct SchemaUpdate {
                 try transaction.settings.setDatasets(outcome.device.settings.datasets)
             }
             outcome.notices.append(
-                "\(schema.name): \(by) has taken \(list) out of the dataset; this table keeps the column and its values, and no import changes them"
+                "\(schema.name): another device has taken \(list) out of the dataset; this table keeps the column and its values, and no import changes them"
             )
         }
         try followChoices(latest.map(\.description.schema), isFirst: isFirst, &outcome)
