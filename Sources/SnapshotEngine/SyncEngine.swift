@@ -113,6 +113,7 @@ public final class SyncEngine: Sendable {
         try lockedHere {
             let (settings, kept, files): (SyncSettings?, Int, [String]) = try database.write { transaction in
                 // An application that drops tables that it does not know leaves our triggers, with which nobody can write its own.
+                try transaction.settings.restoreTables()
                 if try !transaction.settings.exists(), try !transaction.tracking.triggeredTables().isEmpty {
                     try transaction.detach()
                     return (nil, 0, [])

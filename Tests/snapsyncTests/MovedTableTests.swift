@@ -157,6 +157,26 @@ import Testing
         #expect(try scene.run("detach --db a.db").status == 78)
     }
 
+    /// A journal entry is kept in a file by `detach`, whichever of the other tables is gone.
+    @Test func oneMissingTableOfSnapsyncStopsNothingForGood() throws {
+        for table in ["settings", "state", "datasets", "tracking", "log", "changes", "tombstones", "instants", "held", "waiting"] {
+            let scene = try pair("CREATE TABLE t(id TEXT PRIMARY KEY NOT NULL, v TEXT); INSERT INTO t VALUES('1', 'x')", role: "peer")
+            for name in ["a", "b"] { try scene.database("\(name).db").run("UPDATE t SET v = 'of \(name)'") }
+            for name in ["a", "b", "a"] { try scene.succeed("sync --db \(name).db") }
+            let loser = try ["a", "b"].first { try scene.succeed("conflicts --db \($0).db").contains("of ") } ?? "none"
+            try scene.database("\(loser).db").run("DROP TABLE snapsync_\(table)")
+            let run = try scene.run("sync --db \(loser).db")
+            if run.status == 78 {
+                #expect(run.errorText.contains("snapsync detach --db \(loser).db"), "\(table): \(run.errorText)")
+                #expect(try scene.succeed("detach --db \(loser).db").contains("snapsync-kept") == (table != "settings"), "\(table)")
+                try scene.succeed("init --db \(loser).db --cloud cloud --role peer --device again")
+            }
+            try scene.database("\(loser).db").run("INSERT INTO t VALUES('2', 'y')")
+            for name in [loser, "a", "b"] { try scene.succeed("sync --db \(name).db") }
+            #expect(try scene.database("b.db").run("SELECT id FROM t ORDER BY id") == "1\n2\n", "\(table)")
+        }
+    }
+
     /// The usual key of applications that are made with a well-known Swift library.
     @Test(arguments: ["writer", "peer"]) func aDefaultOfTheApplicationIsNotNeeded(role: String) throws {
         let scene = try Scene()

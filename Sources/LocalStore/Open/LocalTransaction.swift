@@ -137,7 +137,7 @@ package final class LocalTransaction {
 
     /// Creates the toolkit's tables and writes the settings. The database must not have settings yet.
     package func initialize(_ wanted: SyncSettings) throws {
-        guard try !settings.exists() else {
+        guard try !settings.isBegun() else {
             throw SyncError(
                 database: .notInitialized, at: path, "this database is set up for syncing already",
                 hint: "snapsync status shows how; snapsync detach takes it out again")

@@ -39,7 +39,12 @@ package struct SettingsTable: TransactionPart {
     ///
     /// - Throws: ``SyncError`` with `.notInitialized` if there are none.
     package func read() throws -> SyncSettings {
-        guard try db.hasTable("snapsync_settings") else {
+        guard try exists() else {
+            if try isBegun() {
+                throw SyncError(
+                    database: .notInitialized, at: path, "some of snapsync's own tables are gone, so this database cannot be synced",
+                    hint: "to set it up again: snapsync detach --db \(path.shellWord), then snapsync init as before")
+            }
             let orphans = try transaction.tracking.triggeredTables()
             guard orphans.isEmpty else {
                 throw SyncError(
@@ -78,7 +83,15 @@ package struct SettingsTable: TransactionPart {
     }
 
     /// Whether `init` set this database up.
-    package func exists() throws -> Bool { try db.hasTable("snapsync_settings") }
+    package func exists() throws -> Bool { try LocalTable.settingsTables.allSatisfy { try db.hasTable($0.name) } }
+
+    /// Whether `init` set this database up, even if other programs have dropped some of the toolkit's tables since.
+    func isBegun() throws -> Bool { try db.hasTable(Self.name) }
+
+    /// Creates the tables that are gone, empty, so that what the others hold can be read.
+    package func restoreTables() throws {
+        if try isBegun() { for table in LocalTable.settingsTables { try table.create(in: db) } }
+    }
 
     /// Stores new descriptions of the datasets.
     package func setDatasets(_ datasets: [DatasetSchema]) throws { try text("datasets").set(String(decoding: DatasetFile.encode(datasets), as: UTF8.self)) }
