@@ -127,7 +127,7 @@ class History(World):
                 names = dict(connection.execute("SELECT id, dataset FROM snapsync_tracking"))
                 held |= {(names.get(dataset, dataset), key) for dataset, key in connection.execute(f"SELECT dataset, key FROM {table}")}
         connection.close()
-        return found, held
+        return found, held - set(found)     # what the application has inserted in its place is shown, and the version still holds the other row
 
     # Steps
 
@@ -167,10 +167,8 @@ class History(World):
             return
         self.steps.append((self.now, device.name, "sync"))
         self.run_command("sync", "--quiet", "--db", device.name + ".db")
-        if device.version < len(self.log):
+        if device.version < len(self.log):      # without a new version, the command merges nothing
             device.take_in(self.log, len(self.log))
-        elif device.version:
-            device.take_in(self.log, device.version)
         if device.publishes:
             device.publish(self.log, self.mail, self.clock(device.name))
         else:
@@ -236,7 +234,9 @@ class History(World):
         for device in self.devices:
             kept = {edit.key for _, edit in device.entries}     # what these replace is lost on this device alone
             for key, column, value in device.journal:
-                has_returned = getattr(final.get(key), "values", {}).get(column) == value
+                # What a reader's own edit has hidden on this reader is in a version.
+                has_returned = any(
+                    getattr(version.get(key), "values", {}).get(column) == value for version in ([final] if device.publishes else [c.rows for c in self.log]))
                 if column in ("text", "note") and key not in kept and not has_returned and f'"{value}"' not in journals:
                     raise Differs("lost, and in no journal", device.name, key, column, value)
 

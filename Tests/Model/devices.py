@@ -137,7 +137,7 @@ class Device:
         self.entries = [[0 if self.publishes and number else number, edit] for number, edit in self.entries if not number or number > decided]
         for edit in settled:
             self.journal |= self.refused(commit, edit)
-            self.entries += [[None, parent] for parent in self.parents_for(commit, edit, had)]
+            self.entries += [[None, parent] for parent in self.parents_for(commit, edit, had) if all(other.key != parent.key for _, other in self.entries)]
         edits = consolidated(edit for _, edit in self.entries)
         standing, losses = self.rebase(commit, edits, had)
         attempted = {edit.key for number, edit in self.entries if number == 0}
@@ -179,7 +179,7 @@ class Device:
 
     def parents_for(self, commit, edit, had):
         """The answer left a row without a parent that the version deleted at the same time, and that this device still has."""
-        if not waits(commit.rows.get(edit.key)) or edit.loose:
+        if not waits(commit.rows.get(edit.key)) or edit.loose or edit.held:
             return
         view = FullView(self.schema, commit.rows)
         if not any(view.rivals(edit.key)):

@@ -106,11 +106,10 @@ package struct SentEdits: TransactionPart {
     ///   - limit: the largest edit, in bytes.
     /// - Returns: the first number; nil if no edit was numbered.
     package func handOver(of datasets: [DatasetSchema], as device: String, codec: EntityCodec, now: Instant, limit: Int) throws -> Int64? {
+        if let file = try file(), file.device.exact != device.exact { try withdraw() }
         try transaction.changeLog.consolidate(of: datasets)
         let absent = try absent(of: datasets)
         let datasets = try datasets.map { absent.contains($0.name.exact) ? try $0.with { $0.messages = MessagePolicy.none } : $0 }
-        if let file = try file(), file.device.exact != device.exact { try withdraw() }
-        try transaction.changeLog.forgetPassing(of: datasets)
         guard datasets.contains(where: { !$0.messages.isEmpty }), let own = try OwnEdits(transaction, of: datasets, codec, isReading: true) else { return nil }
         defer { try? own.end() }
         try LocalTable.sent.create(in: db)

@@ -62,9 +62,7 @@ package final class ReadSession: Sendable {
             if try begin(&left) { return left }
             // An export records in another transaction what it is about to publish.
             let consolidate = { (transaction: LocalTransaction) in
-                let schemas = schemas.filter { left[$0.name] == nil }
-                try transaction.changeLog.consolidate(of: schemas)
-                try transaction.changeLog.forgetPassing(of: schemas)
+                try transaction.changeLog.consolidate(of: schemas.filter { left[$0.name] == nil })
             }
             try database.write(consolidate)
         }

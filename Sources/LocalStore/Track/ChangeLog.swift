@@ -71,7 +71,8 @@ package struct ChangeLog: TransactionPart {
         return try KeyedStatement(db, late).bind(.integer(now.microseconds / 1000)).integer() == 1
     }
 
-    /// Turns log entries into tracked changes and fixes each change's instant. Later runs do not compute it again.
+    /// Turns log entries into tracked changes and fixes each change's instant. Later runs do not compute it again. A row that was inserted and
+    /// deleted again before anybody else had it leaves none.
     ///
     /// The instant is max(min(u, clock), seen + 1 us, own + 1 us):
     ///
@@ -90,6 +91,7 @@ package struct ChangeLog: TransactionPart {
             try review(schema, id: id)
             if hasEntries { consolidated.append(id) }
         }
+        try forgetPassing(of: schemas)
         // Where only other datasets have entries, nothing but the last entry of no dataset is there to be removed.
         let second = try KeyedStatement(db, "SELECT dataset FROM snapsync_log ORDER BY seq LIMIT 1 OFFSET 1").integer()
         if consolidated.isEmpty, second == nil || second != ReservedDataset.none.rawValue { return }
@@ -164,10 +166,10 @@ package struct ChangeLog: TransactionPart {
         return misfits
     }
 
-    /// Forgets rows that were inserted and deleted again before anybody else had them. The log must have been consolidated.
+    /// Forgets rows that were inserted and deleted again before anybody else had them.
     ///
     /// While a commit of this device may still arrive in the zone, none is forgotten: the commit may have such a row.
-    package func forgetPassing(of datasets: [DatasetSchema]) throws {
+    private func forgetPassing(of datasets: [DatasetSchema]) throws {
         guard try !mayArriveLate() else { return }
         for schema in datasets {
             guard let id = try trackingID(schema) else { continue }

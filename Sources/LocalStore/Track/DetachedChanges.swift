@@ -22,7 +22,6 @@ package struct DetachedChanges: TransactionPart {
     package func keep(of settings: SyncSettings) throws -> Int {
         guard try transaction.tracking.hasTables() else { return 0 }
         try transaction.changeLog.consolidate(of: settings.datasets)
-        try transaction.changeLog.forgetPassing(of: settings.datasets)
         let hasVersion = try transaction.state.applied() != nil
         guard try hasVersion || db.hasTable(Self.table) else { return 0 }
         let count = try settings.datasets.reduce(0) { try $0 + (trackingID($1) == nil ? 0 : transaction.changeLog.summary(of: $1).count) }

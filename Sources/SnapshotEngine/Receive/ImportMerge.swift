@@ -41,7 +41,6 @@ final class ImportMerge {
         self.absent = out.union(absent.map(\.name.exact)).subtracting(schemas.map(\.name.exact))
         returned = Set(schemas.filter { out.contains($0.name.exact) || deleted.contains($0.recordName.exact) }.map(\.name.exact))
         try transaction.changeLog.consolidate(of: device.settings.datasets)
-        try transaction.changeLog.forgetPassing(of: device.settings.datasets)
         first = try FirstImport(transaction, schemas, settings: device.settings, now: ledger.now, at: device.database.path)
     }
 
