@@ -13,19 +13,20 @@ extension String {
 
     /// The text as a word of a shell's command line, in quotes if it needs them.
     ///
-    /// Tabs and characters that ``VisibleText`` escapes are written as escapes in `$'…'`, which bash, zsh and POSIX.1-2024 read, so that the word runs as it
-    /// is shown. A shell that does not know that form takes the word for another one, but not for more than a word, because no apostrophe stands inside.
+    /// A text with tabs or characters that ``VisibleText`` escapes is written as `"$(printf %b '…')"` with escapes, which every shell reads, so that
+    /// the word runs as it is shown. Only line breaks at the end need `$'…'` (bash, zsh, POSIX.1-2024).
     package var shellWord: String {
         func isHidden(_ scalar: Unicode.Scalar) -> Bool { scalar == "\t" || VisibleText.isControl(scalar) }
         if unicodeScalars.contains(where: isHidden) {
-            let parts = unicodeScalars.map { scalar in
-                guard isHidden(scalar) || scalar == "'" || scalar == "\\" else { return String(scalar) }
-                return String(scalar).utf8.map { byte in
+            func escape(_ scalar: Unicode.Scalar) -> String {
+                String(scalar).utf8.map { byte in
                     let digits = String(byte, radix: 8)
-                    return "\\" + String(repeating: "0", count: 3 - digits.utf8.count) + digits
+                    return "\\" + String(repeating: "0", count: 4 - digits.utf8.count) + digits
                 }.joined()
             }
-            return "$'\(parts.joined())'"
+            let breaks = unicodeScalars.reversed().prefix { $0 == "\n" }.count
+            let parts = unicodeScalars.dropLast(breaks).map { isHidden($0) || $0 == "'" || $0 == "\\" || $0 == "!" ? escape($0) : String($0) }
+            return "\"$(printf %b '\(parts.joined())')\"" + (breaks == 0 ? "" : "$'\(String(repeating: "\\n", count: breaks))'")
         }
         let isPlain = utf8.allSatisfy { byte in
             (byte | 0x20) &- UInt8(ascii: "a") < 26 || byte &- UInt8(ascii: "0") < 10 || "_-./,:@+".utf8.contains(byte)
