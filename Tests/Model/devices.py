@@ -147,7 +147,7 @@ class Device:
         for edit in standing:
             if edit.key not in waiting:
                 there = commit.rows.get(edit.key)
-                if isinstance(there, Row) and not edit.inserts:
+                if isinstance(there, Row) and (not edit.inserts or edit.born == there.born):
                     edit = edit._replace(base=there.instants)
                 elif isinstance(there, Tombstone) and edit.values and not edit.inserts:     # the row is back, and no older than its deletion
                     edit = edit._replace(base=dict.fromkeys(edit.values, there.at))

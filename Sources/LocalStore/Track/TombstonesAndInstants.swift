@@ -399,18 +399,18 @@ package struct TombstonesAndInstants: TransactionPart {
 
     /// The records of rows with tracked changes in the version that has these changes: key, at, rest, born, columns, and the changes' `seq`.
     ///
-    /// Of a change of some columns, the row's other columns and its insertion keep their instants; a change of all of them leaves only the
-    /// insertion's. The change's base is the instant that the row had, if the version relied on its timestamp.
+    /// Of a change of some columns, the row's other columns and its insertion keep their instants, which may be later than a reader's edit; a change of
+    /// all of them leaves only the insertion's. The change's base is the instant that the row had, if the version relied on its timestamp.
     /// A row of the version that was deleted and inserted again is still that row.
     fileprivate static func changed(_ schema: DatasetSchema, id: String) -> String {
         let own = schema.timestampIndex == nil ? "\(Int64.min)" : "ifnull(\(schema.ownInstantSQL), \(Int64.min))", earliest = Instant.earliest.microseconds
         let isOfVersion = TrackedChange.isOfVersion("c"), known = "\(isOfVersion) OR i.key IS NOT NULL"
         return """
-            SELECT key, at, CASE WHEN parts IS NOT NULL THEN before END AS rest,
+            SELECT key, CASE WHEN parts IS NOT NULL THEN max(at, ifnull(latest, before)) ELSE at END AS at, CASE WHEN parts IS NOT NULL THEN before END AS rest,
                 CASE WHEN parts IS NOT NULL THEN coalesce(own, born)
                     ELSE nullif(max(coalesce(own, born, CASE WHEN isKnown THEN min(before, at) END), \(earliest)), max(at, \(earliest))) END AS born,
                 CASE WHEN parts IS NOT NULL THEN json_patch(ifnull(columns, '{}'), parts) END AS columns, seq
-            FROM (SELECT c.key, c.at, c.seq, c.born AS own, i.born, i.columns, \(known) AS isKnown,
+            FROM (SELECT c.key, c.at, c.seq, c.born AS own, i.at AS latest, i.born, i.columns, \(known) AS isKnown,
                     coalesce(i.rest, i.at, nullif(c.base, c.at), \(own)) AS before,
                     CASE WHEN \(known) THEN snapsync_column_instants(nullif(c.changed, ''), c.at, \(ColumnInstants.names(of: schema))) END AS parts
                 FROM snapsync_changes c JOIN \(schema.table.sqlIdentifier) t ON \(schema.keySQL.matches("t", "c.key"))
