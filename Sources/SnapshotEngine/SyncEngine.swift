@@ -118,7 +118,8 @@ public final class SyncEngine: Sendable {
                     try transaction.detach()
                     return (nil, 0, [])
                 }
-                let settings = try transaction.settings.read()
+                var settings = try transaction.settings.read()
+                settings.datasets = try settings.datasets.compactMap(transaction.tables.remaining)
                 let kept = try transaction.detachedChanges.keep(of: settings)
                 let files = try DisplacedRowsFile.keepLost(of: settings.datasets, in: transaction, database: database.path, now: now())
                 // Write the file before the tables are dropped: if we crash in between, the next detach overwrites the file, and the device's

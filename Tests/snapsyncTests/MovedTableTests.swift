@@ -177,6 +177,24 @@ import Testing
         }
     }
 
+    /// What is left of the edits waits for the next `init`.
+    @Test(arguments: [
+        "DROP TABLE t", "ALTER TABLE t RENAME TO u", "ALTER TABLE t RENAME COLUMN id TO nr", "ALTER TABLE t DROP COLUMN v",
+        "ALTER TABLE t DROP COLUMN updated_at", "DROP TABLE t; CREATE VIEW t AS SELECT 1 AS id",
+        "CREATE TABLE n(nr TEXT PRIMARY KEY NOT NULL); DROP TABLE t; ALTER TABLE n RENAME TO t",
+    ]) func detachWorksWhateverHasBecomeOfTheTable(change: String) throws {
+        let stamp = "updated_at = '2026-01-02T00:00:00Z'"
+        let scene = try pair(
+            "CREATE TABLE t(id TEXT PRIMARY KEY NOT NULL, v TEXT, updated_at TEXT); INSERT INTO t VALUES('1', 'x', '2026-01-01T00:00:00Z')", role: "peer")
+        for name in ["a", "b"] {
+            try scene.database("\(name).db").run("UPDATE t SET v = 'y', \(stamp); \(change)")
+            let waits = !change.contains("DROP TABLE")
+            #expect(try scene.succeed("detach --db \(name).db").contains("1 edit that no version has waits") == waits)
+            let left = "SELECT name FROM sqlite_schema WHERE name GLOB 'snapsync_*' AND name <> 'snapsync_detached'"
+            #expect(try scene.database("\(name).db").run(left) == "")
+        }
+    }
+
     /// The usual key of applications that are made with a well-known Swift library.
     @Test(arguments: ["writer", "peer"]) func aDefaultOfTheApplicationIsNotNeeded(role: String) throws {
         let scene = try Scene()

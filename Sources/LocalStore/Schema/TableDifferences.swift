@@ -84,6 +84,14 @@ extension TableInspector {
         return found
     }
 
+    /// A dataset by the names that its table has now, to read its edits; nil if the table or a column of the key is gone.
+    package func remaining(of schema: DatasetSchema) throws -> DatasetSchema? {
+        let found = try differences(from: schema), lost = Set(found.lostColumns.map(\.name.exact))
+        guard let table = found.table, try db.hasTable(table), schema.keyColumns.allSatisfy({ !lost.contains($0.name.exact) }) else { return nil }
+        guard let timestamp = schema.timestamp, lost.contains(timestamp.exact) else { return try found.renamed() }
+        return try found.renamed().with { ($0.timestamp, $0.timestampUnit) = (nil, nil) }
+    }
+
     /// The columns in `AFTER UPDATE OF` of a trigger, in order.
     private static func updatedColumns(_ sql: String) -> [String] {
         let tokens = SQLToken.all(of: Array(sql.unicodeScalars))
