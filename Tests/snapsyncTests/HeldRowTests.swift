@@ -224,7 +224,7 @@ import Testing
             """, in: scene.scratch.path)
     }
 
-    @Test(arguments: [("peer", false), ("peer", true), ("reader", false), ("reader", true)])
+    @Test(arguments: [("peer", true), ("reader", false)])
     func aHeldRowIsInAFileOnceItsDatasetIsTakenOut(role: String, published: Bool) throws {
         let scene = try scene(role)
         if published { try everybodySyncs(scene) }

@@ -63,7 +63,7 @@ import Testing
     }
 
     /// The application goes on while the database is not set up. What it wrote is in the table, in the journal or in the file.
-    @Test(arguments: ["reader", "peer"], [true, false]) func whatWasEditedAfterADetachIsKept(role: String, isWaiting: Bool) throws {
+    @Test(arguments: zip(["reader", "peer"], [true, false])) func whatWasEditedAfterADetachIsKept(role: String, isWaiting: Bool) throws {
         let scene = try Scene.pair(
             "CREATE TABLE t(id TEXT PRIMARY KEY NOT NULL, v TEXT, w TEXT); INSERT INTO t VALUES('1', 'x', 'x'), ('2', 'p', 'p'), ('3', 'q', 'q')",
             roles: (role == "peer" ? "peer" : "writer --reader-edits all", role))

@@ -8,19 +8,19 @@ import Testing
 
     /// A writer with a table of 21,000 rows, or more, and a reader that has imported it.
     private func scene(rows count: Int = 21_000, key: String = "%08x") throws -> Scene {
-        let scene = try Scene()
-        try scene.database("app.db").run(
-            """
-            PRAGMA journal_mode = WAL;
-            CREATE TABLE prices(article TEXT PRIMARY KEY NOT NULL, price INTEGER NOT NULL, changed TEXT NOT NULL);
-            WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(count))
-                INSERT INTO prices SELECT printf('\(key)', i * 2654435761 % 4294967296), i, '2026-01-01T00:00:00Z' FROM n
-            """)
-        #expect(try scene.run("init --db app.db --cloud cloud --role writer --tables prices").status == 0)
-        try scene.succeed("export --db app.db")
-        #expect(try scene.run("init --db copy.db --cloud cloud --role reader --create").status == 0)
-        try scene.succeed("import --db copy.db")
-        return scene
+        try Scene.copy(of: "prices \(count) \(key)") { scene in
+            try scene.database("app.db").run(
+                """
+                PRAGMA journal_mode = WAL;
+                CREATE TABLE prices(article TEXT PRIMARY KEY NOT NULL, price INTEGER NOT NULL, changed TEXT NOT NULL);
+                WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(count))
+                    INSERT INTO prices SELECT printf('\(key)', i * 2654435761 % 4294967296), i, '2026-01-01T00:00:00Z' FROM n
+                """)
+            #expect(try scene.run("init --db app.db --cloud cloud --role writer --tables prices").status == 0)
+            try scene.succeed("export --db app.db")
+            #expect(try scene.run("init --db copy.db --cloud cloud --role reader --create").status == 0)
+            try scene.succeed("import --db copy.db")
+        }
     }
 
     private func expectCopied(_ scene: Scene, at location: SourceLocation = #_sourceLocation) throws {

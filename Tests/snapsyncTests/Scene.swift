@@ -73,7 +73,8 @@ struct Scene {
                 let time = try FileManager.default.attributesOfItem(atPath: scratch.path(entry))[.modificationDate] as? Date
                 try FileManager.default.setAttributes([.modificationDate: time ?? Date(timeIntervalSince1970: 0)], ofItemAtPath: scene.scratch.path(entry))
             }
-            guard entry.hasSuffix(".db") else { continue }
+            let isSetUp = "SELECT count(*) FROM sqlite_schema WHERE name = 'snapsync_settings'"
+            guard entry.hasSuffix(".db"), try scene.database(entry).run(isSetUp) == "1\n" else { continue }
             try scene.database(entry).run("UPDATE snapsync_settings SET value = '\(scene.scratch.path("cloud"))' WHERE key = 'cloud'")
         }
         return scene
