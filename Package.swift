@@ -256,7 +256,8 @@ let package = Package(
                 "snapsync", "stockroom", "CloudStore", "DirectoryCloud", "Platform", "SnapshotModel", "SnapshotVersions", "StrictText", "TestSupport",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
-            swiftSettings: house),
+            // The last and largest module of the tests is compiled on all cores, also where others are compiled as a whole.
+            swiftSettings: house + [.unsafeFlags(["-no-whole-module-optimization", "-enable-batch-mode"])]),
     ]
 )
 

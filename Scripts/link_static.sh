@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Links the tests' command again, with Swift's library inside: a start takes half the time, and the tests start it some 20,000 times. The tests' own
-# program cannot be static, so `swift build` does not do this. Where the toolchain has other archives, the command stays as it is, with a note.
+# Links the tests' command again, with Swift's library inside and at a fixed address: a start takes half the time, and the tests start it thousands of
+# times. The tests' own program cannot be static, so `swift build` does not do this. Where the toolchain has other archives, the command stays as it
+# is, with a note.
 #
 #   Scripts/link_static.sh SWIFTC FOLDER      FOLDER is where the command was built
 set -euo pipefail
@@ -10,6 +11,7 @@ archives=(-lswiftCore -lFoundation -lFoundationInternationalization -lFoundation
     -l_FoundationCollections -lswiftSynchronization -lswiftDispatch -ldispatch -lBlocksRuntime -lswiftGlibc -lstdc++)
 if "$swiftc" -static-stdlib -emit-executable -o "$folder/snapsync.static" -module-name snapsync -use-ld=lld -Xlinker --defsym -Xlinker main=snapsync_main \
     "@$folder/snapsync.product/Objects.LinkFileList" -Xlinker --gc-sections -Xlinker --no-export-dynamic \
+    -Xclang-linker -no-pie \
     -Xlinker --start-group "${archives[@]}" -Xlinker --end-group 2>"$folder/snapsync.static.log"; then
     mv -f "$folder/snapsync.static" "$folder/snapsync"
 else

@@ -87,7 +87,7 @@ import Testing
         let scene = try Scene.phoneAndWatch()
         try scene.database("watch.db").run(
             "UPDATE notifications SET readAt = '2026-02-01T00:00:00Z' WHERE id = (SELECT min(id) FROM notifications WHERE readAt IS NULL)")
-        try scene.succeed("sync --db watch.db")
+        try scene.sync("watch")
         let file = try scene.newest("messages/watch")
         let whole = try cut(file, in: scene)
         let young = try scene.run("sync --db phone.db")

@@ -39,7 +39,7 @@ import Testing
         try scene.succeed("verify --all --db watch.db")
         // With room again, nothing is lost.
         try scene.succeed("export --db phone.db --asset-limit 250MB")
-        try scene.succeed("sync --db watch.db")
+        try scene.sync("watch")
         #expect(try scene.contents("watch.db") == scene.contents("phone.db"))
     }
 

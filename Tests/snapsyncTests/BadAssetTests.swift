@@ -7,19 +7,17 @@ import Testing
     @Test func everyFlippedBitIsFound() throws {
         let cloud = try DamagedCloud()
         let count = try cloud.scene.scratch.read(cloud.asset).count
-        // The header's member, the block's head, body and checksum, and the tail's member.
-        for offset in [0, 3, 40, 90, count / 2, count - 25, count - 20, count - 1] {
+        // The header's member, the block's head and body, and the tail's member. EveryDamageTests tries other places.
+        for offset in [3, 90, count / 2, count - 20] {
             try cloud.refuse(saying: ["notifications", "hash"]) { scratch in
                 try scratch.edit(cloud.asset) { $0[offset] ^= 0x10 }
             }
         }
-        for offset in [20, 700] {
-            try cloud.refuse(saying: [cloud.index.suffix(20).description, "the block index does not match its hash"]) { scratch in
-                try scratch.edit(cloud.index) { $0[offset] ^= 1 }
-            }
+        try cloud.refuse(saying: [cloud.index.suffix(20).description, "the block index does not match its hash"]) { scratch in
+            try scratch.edit(cloud.index) { $0[700] ^= 1 }
         }
         let size = try cloud.scene.scratch.read(cloud.commit).count
-        for offset in [1, 30, size / 2, size - 10] {
+        for offset in [30, size / 2] {
             try cloud.refuse(saying: ["commits/00000000000000000002.json"]) { try $0.edit(cloud.commit) { $0[offset] ^= 1 } }
         }
     }
@@ -28,7 +26,7 @@ import Testing
         let cloud = try DamagedCloud()
         let count = try cloud.scene.scratch.read(cloud.asset).count
         // Without its tail the file is still valid gzip.
-        for length in [0, 1, count / 2, count - 24, count - 1] {
+        for length in [0, count / 2, count - 24] {
             try cloud.refuse(saying: [cloud.name, "\(length) bytes long, the commit says \(count)", "wait for it"]) {
                 try $0.edit(cloud.asset) { $0 = $0.prefix(length) }
             }

@@ -80,7 +80,7 @@ import Testing
             #expect(!scene.scratch.exists("new.db"))
             try scene.scratch.write(before, to: marker.file)
         }
-        try scene.succeed("sync --db watch.db")
+        try scene.sync("watch")
     }
 
     @Test func zoneThatNobodyHasPublishedInHasNothing() throws {
@@ -106,7 +106,7 @@ import Testing
             "devices/ev il/00000000000000000001.json", "stray.txt",
         ] { try scene.scratch.write("{}", to: "\(Scene.zone)/\(name)") }
         try scene.scratch.write("", to: "cloud/.stfolder/x")
-        try scene.succeed("generate --db phone.db --mark-read 1")
+        try scene.markRead(1)
         #expect(try scene.json("export --db phone.db")["version"] as? Int == 2)
         try scene.succeed("import --db watch.db")
         try scene.succeed("verify --all --local --db watch.db")

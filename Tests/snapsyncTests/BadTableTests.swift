@@ -35,15 +35,16 @@ import Testing
 
     /// A reader and a writer whose table is good, with version 1 in both.
     private func syncedScene(readersRule: String = "") throws -> Scene {
-        let scene = try Scene()
-        try scene.scratch.write(Self.datasets, to: "rooms.json")
-        for (name, role) in [("a.db", "writer"), ("b.db", "reader")] {
-            try scene.database(name).run("CREATE TABLE rooms(id TEXT PRIMARY KEY NOT NULL, squareMetres INT \(role == "reader" ? readersRule : ""))")
-            if role == "writer" { try scene.database(name).run("INSERT INTO rooms VALUES('hall', 200), ('den', NULL)") }
-            try scene.succeed("init --db \(name) --cloud cloud --role \(role) --device \(role) --datasets rooms.json")
-            try scene.succeed("sync --db \(name)")
+        try Scene.copy(of: "rooms \(readersRule)") { scene in
+            try scene.scratch.write(Self.datasets, to: "rooms.json")
+            for (name, role) in [("a", "writer"), ("b", "reader")] {
+                let isReader = role == "reader", database = scene.database("\(name).db")
+                try database.run("CREATE TABLE rooms(id TEXT PRIMARY KEY NOT NULL, squareMetres INT \(isReader ? readersRule : ""))")
+                if !isReader { try database.run("INSERT INTO rooms VALUES('hall', 200), ('den', NULL)") }
+                try scene.succeed("init --db \(name).db --cloud cloud --role \(role) --device \(role) --datasets rooms.json")
+                try scene.sync(name)
+            }
         }
-        return scene
     }
 
     @Test func initRefusesATableThatDoesNotMatch() throws {

@@ -54,7 +54,7 @@ import Testing
 
     @Test func onlyTheColumnsThatChangedTravel() throws {
         let scene = try scene()
-        try scene.succeed("generate --db phone.db --mark-read 100 --seed 5")
+        try scene.markRead(100, from: 5)
         let exported = try scene.json("export --db phone.db")
         let size = try #require(((exported["written"] as? [[String: Any]])?.first?["changes"] as? [String: Any])?["size"] as? Int)
         #expect(size <= 6000, "100 rows with two of nine columns changed: \(size) bytes")
@@ -188,7 +188,7 @@ import Testing
         try scene.succeed("import --db watch.db")
         #expect(try !same(scene))
         #expect(try scene.run("verify --db watch.db --local").status == 65)
-        try scene.succeed("sync --db watch.db")
+        try scene.sync("watch")
         #expect(try same(scene))
     }
 

@@ -26,7 +26,7 @@ import Testing
 
                 """)
         try scene.database("b.db").run("INSERT INTO goods(name) VALUES('Salt')")
-        for name in ["b", "a"] { try scene.succeed("sync --db \(name).db") }
+        try scene.sync("b", "a")
         #expect(
             try scene.database("a.db").run("SELECT name, price, stock, state, made IS NULL FROM goods ORDER BY id")
                 == "Tea|18|-1|new|0\nRice||-1|new|0\nSalt|0|-1|new|0\n")
@@ -42,28 +42,28 @@ import Testing
         }
     }
 
-    @Test(arguments: [
+    /// Defaults as a table writes them, and as the table has them that is made from the description; none stays away.
+    private static let defaults = [
         ("5", "5"), ("-5", "-5"), ("+5", "5"), ("1e2", "100.0"), ("9e999", "9e999"), ("-9e999", "-9e999"), ("0x10", "16"), ("'it''s'", "'it''s'"),
         ("\"two words\"", "'two words'"), ("word", "'word'"),
         ("x'00ff'", "X'00ff'"), ("TRUE", "1"), ("CURRENT_DATE", "CURRENT_DATE"), ("(7)", "7"), ("NULL", ""), ("(1 + 1)", ""), ("(random())", ""),
         ("'\u{301}'", "'\u{301}'"),
-    ])
-    func aDefaultThatIsAValueTravels(written: String, made: String) throws {
-        let scene = try Scene()
-        try scene.database("a.db").run("CREATE TABLE t(id INTEGER PRIMARY KEY, v DEFAULT \(written))")
-        try scene.succeed("init --db a.db --cloud cloud --role writer --device a --tables all")
-        try scene.succeed("sync --db a.db")
-        try scene.succeed("init --db b.db --cloud cloud --role reader --device b --create")
+    ]
+
+    @Test func aDefaultThatIsAValueTravels() throws {
+        let scene = try Scene.pair(
+            "CREATE TABLE t(id INTEGER PRIMARY KEY, \(Self.defaults.enumerated().map { "v\($0) DEFAULT \($1.0)" }.joined(separator: ", ")))",
+            roles: ("writer", "reader"))
+        let made = Self.defaults.enumerated().map { "\"v\($0)\"\($1.1.isEmpty ? "" : " DEFAULT \($1.1)")" }.joined(separator: ", ")
         #expect(
-            try scene.database("b.db").run("SELECT sql FROM sqlite_schema WHERE name = 't'")
-                == "CREATE TABLE \"t\"(\"id\" INTEGER PRIMARY KEY, \"v\"\(made.isEmpty ? "" : " DEFAULT \(made)"))\n")
+            try scene.database("b.db").run("SELECT sql FROM sqlite_schema WHERE name = 't'") == "CREATE TABLE \"t\"(\"id\" INTEGER PRIMARY KEY, \(made))\n")
     }
 
     /// A constraint that did not travel: the row arrives, everybody hears of it, and no device is stuck.
     @Test func aRowThatBreaksAConstraintOfThisDeviceIsTakenAndTold() throws {
         let scene = try peers()
         try scene.database("b.db").run("INSERT INTO lines VALUES(1, 2, 0.5, '1989-11-09'), (1, 3, 0.5, '2001-01-01'); INSERT INTO goods(name) VALUES('Oil')")
-        try scene.succeed("sync --db b.db")
+        try scene.sync("b")
         let synced = try scene.succeed("sync --db a.db")
         #expect(synced.contains("warning: lines: 1 row breaks CHECK(day IS NULL OR strftime('%Y', day) > '1999') of this device's table"), "\(synced)")
         #expect(synced.contains("[1,2]"))
@@ -75,7 +75,7 @@ import Testing
         // The table's constraint holds for the application as before.
         #expect(throws: (any Error).self) { try scene.database("a.db").run("UPDATE lines SET day = '1990-10-03' WHERE line = 2") }
         try scene.database("a.db").run("UPDATE lines SET day = '2009-11-09' WHERE line = 2")
-        for name in ["a", "b"] { try scene.succeed("sync --db \(name).db") }
+        try scene.sync("a", "b")
         #expect(try scene.database("b.db").run("SELECT day FROM lines WHERE line = 2") == "2009-11-09\n")
         #expect(try !scene.succeed("doctor --db a.db").contains("checks"))
     }

@@ -89,7 +89,7 @@ import Testing
     @Test(arguments: Sample.of(1...2, oneIn: 2)) func everyRowAndEveryChangeArrives(seed: Int) throws {
         let scene = try scene()
         try fill(scene, "a", seed: seed, count: 120)
-        try scene.succeed("sync --db a.db")
+        try scene.sync("a")
         try scene.succeed("init --db b.db --cloud cloud --role reader --device b --datasets d.json")
         for round in 0..<4 {
             if round > 0 {
@@ -97,7 +97,7 @@ import Testing
                 try sync(scene, "a")
                 if round == 2 { try scene.succeed("export --full --db a.db") }
             }
-            try scene.succeed("sync --db b.db")
+            try scene.sync("b")
             #expect(try rows(scene, "a") == rows(scene, "b"), "seed \(seed), round \(round)")
             for device in ["a", "b"] { try scene.succeed("verify --local --db \(device).db") }
         }
@@ -114,9 +114,9 @@ import Testing
     @Test(arguments: Sample.of(1...2, oneIn: 2)) func peersAgree(seed: Int) throws {
         let scene = try scene("peer")
         try fill(scene, "a", seed: seed, count: 60)
-        try scene.succeed("sync --db a.db")
+        try scene.sync("a")
         try scene.succeed("init --db b.db --cloud cloud --role peer --device b --datasets d.json")
-        try scene.succeed("sync --db b.db")
+        try scene.sync("b")
         #expect(try rows(scene, "a") == rows(scene, "b"))
         for round in 1...3 {
             for (number, device) in ["a", "b"].enumerated() { try fill(scene, device, seed: seed * 100 + round * 2 + number, count: 12) }
@@ -138,9 +138,9 @@ import Testing
         let scene = try scene()
         let app = scene.database("a.db")
         try app.run("INSERT INTO users VALUES('Ann', 'a@x'), ('Bob', 'b@x'); INSERT INTO order_lines VALUES(1, 2, 'tea', '2026-01-01T00:00:00Z')")
-        try scene.succeed("sync --db a.db")
+        try scene.sync("a")
         try app.run("UPDATE users SET login = 'ANN' WHERE login = 'ann'; UPDATE order_lines SET line = 3")
-        try scene.succeed("sync --db a.db")
+        try scene.sync("a")
         let diff = try scene.run("diff 1 2 --db a.db --json").text
         let entities = try diff.split(separator: "\n").compactMap { try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any] }
         #expect(entities.compactMap { $0["change"] as? String }.sorted() == ["added", "changed", "removed"], "\(diff)")
@@ -154,21 +154,25 @@ import Testing
     }
 
     @Test(
-        arguments: ["writer", "peer"],
-        ["DELETE FROM t WHERE id = 1; INSERT INTO t VALUES(1, 'again')", "UPDATE t SET id = 1 WHERE id = 1", "REPLACE INTO t VALUES(1, 'again')"])
+        arguments: [
+            ("writer", "DELETE FROM t WHERE id = 1; INSERT INTO t VALUES(1, 'again')"), ("peer", "UPDATE t SET id = 1 WHERE id = 1"),
+            ("writer", "REPLACE INTO t VALUES(1, 'again')"),
+        ])
     func aNumberIsOneKeyHoweverItIsSpelled(role: String, edit: String) throws {
-        let scene = try Scene(), a = scene.database("a.db")
-        try a.run("CREATE TABLE t(id PRIMARY KEY NOT NULL, v TEXT); INSERT INTO t VALUES(1.0, 'v'), (2.5, 'w')")
-        try scene.succeed("init --db a.db --cloud cloud --role \(role) --device a --tables all")
-        try scene.succeed("sync --db a.db")
-        try scene.succeed("init --db b.db --cloud cloud --role reader --device b --create")
-        // So many that the publications of the row are joined.
-        for number in 1...5 {
-            try a.run("UPDATE t SET v = '\(number)'")
-            try scene.succeed("sync --db a.db")
+        let scene = try Scene.copy(of: "a number as a key \(role)") { scene in
+            try scene.database("a.db").run("CREATE TABLE t(id PRIMARY KEY NOT NULL, v TEXT); INSERT INTO t VALUES(1.0, 'v'), (2.5, 'w')")
+            try scene.succeed("init --db a.db --cloud cloud --role \(role) --device a --tables all")
+            try scene.sync("a")
+            try scene.succeed("init --db b.db --cloud cloud --role reader --device b --create")
+            // So many that the publications of the row are joined.
+            for number in 1...5 {
+                try scene.database("a.db").run("UPDATE t SET v = '\(number)'")
+                try scene.sync("a")
+            }
         }
+        let a = scene.database("a.db")
         try a.run("\(edit); UPDATE t SET v = v || '!'")
-        for name in ["a", "a", "b"] { try scene.succeed("sync --db \(name).db") }
+        try scene.sync("a", "a", "b")
         let rows = "SELECT quote(id), v FROM t ORDER BY id"
         #expect(try a.run(rows).hasPrefix("1|") && a.run(rows) == scene.database("b.db").run(rows))
         for name in ["a", "b"] { try scene.succeed("verify --local --db \(name).db") }
@@ -177,17 +181,17 @@ import Testing
     @Test func conflictsShowTheKeyAndCanBeTaken() throws {
         let scene = try scene("peer")
         try scene.database("a.db").run("INSERT INTO order_lines VALUES(7, 1, 'tea', '2026-01-01T00:00:00Z')")
-        try scene.succeed("sync --db a.db")
+        try scene.sync("a")
         try scene.succeed("init --db b.db --cloud cloud --role peer --device b --datasets d.json")
-        try scene.succeed("sync --db b.db")
+        try scene.sync("b")
         let now = "strftime('%Y-%m-%dT%H:%M:%fZ')"
         try scene.database("b.db").run("UPDATE order_lines SET item = 'mine', changed = \(now) WHERE order_id = 7")
         try scene.database("a.db").run("UPDATE order_lines SET item = 'theirs', changed = \(now) WHERE order_id = 7")
-        for device in ["a", "b"] { try scene.succeed("sync --db \(device).db") }
+        try scene.sync("a", "b")
         let conflicts = try #require(try scene.json("conflicts --db b.db")["conflicts"] as? [[String: Any]])
         #expect(conflicts.count == 1 && conflicts.first?["key"] as? [Int] == [7, 1], "\(conflicts)")
         try scene.succeed("conflicts take \(try #require(conflicts.first?["id"] as? Int)) --db b.db")
-        for device in ["b", "a"] { try scene.succeed("sync --db \(device).db") }
+        try scene.sync("b", "a")
         #expect(try scene.database("a.db").run("SELECT item FROM order_lines") == "mine\n")
     }
 
@@ -202,7 +206,7 @@ import Testing
         let refused = try scene.run("sync --db a.db")
         #expect(refused.status == 65 && refused.errorText.contains("column b") && refused.errorText.contains("NULL"), "\(refused.errorText)")
         try scene.database("a.db").run("DELETE FROM pairs WHERE b IS NULL")
-        try scene.succeed("sync --db a.db")
+        try scene.sync("a")
         try scene.succeed("verify --local --db a.db")
     }
 
@@ -220,16 +224,15 @@ import Testing
         let app = scene.database("a.db")
         try app.run("INSERT INTO items VALUES('x'); INSERT INTO pairs VALUES('p', 1)")
         try scene.succeed("init --db a.db --cloud cloud --role writer --device a --datasets d.json")
-        try scene.succeed("sync --db a.db")
+        try scene.sync("a")
         try scene.succeed("init --db b.db --cloud cloud --role reader --device b --datasets d.json")
-        try scene.succeed("sync --db b.db")
+        try scene.sync("b")
         try app.run(
             "INSERT INTO items VALUES(5), (hex(zeroblob(600))); INSERT INTO pairs VALUES(7, 'z'), ('inf', 9e999), (CAST(X'FF' AS TEXT), 1), (hex(zeroblob(600)), 2)"
         )
         #expect(try scene.run("sync --db a.db").status == 65)
         try app.run("DELETE FROM items WHERE id <> 'x'; DELETE FROM pairs WHERE a <> 'p'; INSERT INTO items VALUES('y'); INSERT INTO pairs VALUES('q', 2)")
-        try scene.succeed("sync --db a.db")
-        try scene.succeed("sync --db b.db")
+        try scene.sync("a", "b")
         #expect(try scene.database("b.db").run("SELECT * FROM items; SELECT * FROM pairs") == "x\ny\np|1\nq|2\n")
         try scene.succeed("verify --all --cloud cloud")
     }

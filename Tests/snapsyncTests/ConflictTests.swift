@@ -17,20 +17,20 @@ import Testing
 
     /// Two peers, `a.db` and `b.db`, that have version 1 with the tasks t1 and t2.
     private func peers() throws -> Scene {
-        let scene = try Scene()
-        try scene.scratch.write(Self.datasets, to: "tasks.json")
-        for name in ["a", "b"] { try scene.database("\(name).db").run(Self.tables) }
-        try scene.database("a.db").run("INSERT INTO task VALUES('t1', 'one', 1, '2026-01-01T00:00:00Z'), ('t2', 'two', 2, '2026-01-01T00:00:00Z')")
-        for name in ["a", "b"] {
-            try scene.succeed("init --db \(name).db --cloud cloud --role peer --device \(name) --datasets tasks.json")
-            try scene.succeed("sync --db \(name).db")
+        try Scene.copy(of: "tasks of two peers") { scene in
+            try scene.scratch.write(Self.datasets, to: "tasks.json")
+            for name in ["a", "b"] { try scene.database("\(name).db").run(Self.tables) }
+            try scene.database("a.db").run("INSERT INTO task VALUES('t1', 'one', 1, '2026-01-01T00:00:00Z'), ('t2', 'two', 2, '2026-01-01T00:00:00Z')")
+            for name in ["a", "b"] {
+                try scene.succeed("init --db \(name).db --cloud cloud --role peer --device \(name) --datasets tasks.json")
+                try scene.sync(name)
+            }
         }
-        return scene
     }
 
     /// Lets all peers sync until nothing can be new, and sees that they are equal.
     private func settle(_ scene: Scene, at location: SourceLocation = #_sourceLocation) throws {
-        for name in ["a", "b", "a", "b"] { try scene.succeed("sync --db \(name).db") }
+        try scene.sync("a", "b", "a", "b")
         for table in ["task", "step"] {
             let columns = table == "task" ? "id, title, slot, changed" : "id, task"
             let rows = try ["a", "b"].map { try scene.database("\($0).db").query("SELECT \(columns) FROM \(table) ORDER BY id") }
@@ -48,7 +48,7 @@ import Testing
     @Test func theReasonAndTheColumnsThatLostAreTold() throws {
         let scene = try peers()
         try scene.database("a.db").run("UPDATE task SET slot = 9 WHERE id = 't1'; INSERT INTO step VALUES('s', 't1')")
-        try scene.succeed("sync --db a.db")
+        try scene.sync("a")
         try scene.database("b.db").run("UPDATE task SET slot = 9, title = 'renamed' WHERE id = 't2'; DELETE FROM task WHERE id = 't1'")
         let text = try scene.succeed("sync --db b.db")
         #expect(
@@ -96,7 +96,7 @@ import Testing
     @Test func deletionsAndEditsThatLoseToEachOtherAreKept() throws {
         let scene = try peers()
         try scene.database("a.db").run("DELETE FROM task WHERE id = 't1'; UPDATE task SET title = 'by a', changed = '2026-02-01T00:00:00Z' WHERE id = 't2'")
-        try scene.succeed("sync --db a.db")
+        try scene.sync("a")
         // A clock's millisecond is what the deletion of a and the edit of b are told apart by.
         try scene.database("b.db").run("UPDATE task SET title = 'by b', changed = '2099-01-01T00:00:00Z' WHERE id = 't1'; DELETE FROM task WHERE id = 't2'")
         try settle(scene)
@@ -137,9 +137,9 @@ import Testing
         try scene.database("watch.db").run("UPDATE notifications SET body = 'by the watch', readAt = '2026-01-01T00:00:00Z', \(now) \(row)")
         try scene.succeed("status --db watch.db")
         try scene.database("phone.db").run("UPDATE notifications SET body = 'by the phone', \(now) \(row)")
-        try scene.succeed("sync --db phone.db")
+        try scene.sync("phone")
         #expect(try scene.succeed("sync --db watch.db").contains("1 edit lost to a later one"))
-        for database in ["phone.db", "watch.db", "phone.db", "watch.db"] { try scene.succeed("sync --db \(database)") }
+        try scene.sync("phone", "watch", "phone", "watch")
         #expect(try scene.contents("watch.db") == scene.contents("phone.db"))
         #expect(try scene.database("phone.db").run("SELECT body FROM notifications \(row)") == "by the phone\n")
         let kept = try entries(scene, "watch")
@@ -150,7 +150,7 @@ import Testing
     @Test func aComparisonOfAllRowsFindsTheSameConflicts() throws {
         let scene = try peers()
         try scene.database("a.db").run("UPDATE task SET title = 'by a', changed = '2026-02-01T00:00:00Z' WHERE id = 't1'")
-        try scene.succeed("sync --db a.db")
+        try scene.sync("a")
         try scene.database("b.db").run(
             "UPDATE task SET title = title || ' of b', changed = '2026-02-02T00:00:00Z'; UPDATE snapsync_tracking SET isComplete = 0")
         try settle(scene)
@@ -172,7 +172,7 @@ import Testing
         }
         try scene.database("a.db").run("INSERT INTO todo(text) VALUES('a: buy milk')")
         try scene.database("b.db").run("INSERT INTO todo(text) VALUES('b: call mum')")
-        try scene.succeed("sync --db a.db")
+        try scene.sync("a")
         #expect(try scene.succeed("sync --db b.db").contains("1 edit lost to another row with the same key; see: snapsync conflicts --db b.db"))
         let entry = try #require(try entries(scene, "b").first)
         #expect(entry["reason"] as? String == "sameKey")
@@ -190,9 +190,9 @@ import Testing
     @Test func whatTheTableForbidsIsNotTaken() throws {
         let scene = try peers()
         try scene.database("a.db").run("UPDATE task SET slot = 7, changed = '2026-02-01T00:00:00Z' WHERE id = 't1'")
-        try scene.succeed("sync --db a.db")
+        try scene.sync("a")
         try scene.database("b.db").run("UPDATE task SET slot = 8, changed = '2026-02-02T00:00:00Z' WHERE id = 't1'; INSERT INTO step VALUES('s1', 't2')")
-        try scene.succeed("sync --db b.db")
+        try scene.sync("b")
         try scene.database("b.db").run("UPDATE task SET slot = 7 WHERE id = 't2'")
         let before = try scene.database("b.db").query("SELECT * FROM task")
         let taken = try scene.run("conflicts take 1 --db b.db")
@@ -210,11 +210,11 @@ import Testing
     @Test func aChildWhoseParentIsGoneIsNotTaken() throws {
         let scene = try peers()
         try scene.database("a.db").run("INSERT INTO step VALUES('s1', NULL)")
-        for name in ["a", "b"] { try scene.succeed("sync --db \(name).db") }
+        try scene.sync("a", "b")
         try scene.database("a.db").run("UPDATE step SET task = 't2' WHERE id = 's1'")
-        try scene.succeed("sync --db a.db")
+        try scene.sync("a")
         try scene.database("b.db").run("UPDATE step SET task = 't1' WHERE id = 's1'")
-        try scene.succeed("sync --db b.db")
+        try scene.sync("b")
         try scene.database("b.db").run("DELETE FROM task WHERE id = 't2'")
         let taken = try scene.run("conflicts take 1 --db b.db")
         #expect(taken.status == 78)
@@ -225,7 +225,7 @@ import Testing
     @Test func aWatchAMonitorAndAQuietSyncTellOfConflicts() throws {
         let scene = try peers()
         try scene.database("a.db").run("UPDATE task SET title = 'by a', changed = '2026-02-01T00:00:00Z'")
-        try scene.succeed("sync --db a.db")
+        try scene.sync("a")
         try scene.database("b.db").run("UPDATE task SET title = 'by b', changed = '2026-02-02T00:00:00Z'")
         let run = try scene.run("sync --quiet --db b.db")
         #expect(run.status == 0)
@@ -239,9 +239,9 @@ import Testing
     @Test func detachKeepsWhatIsOpen() throws {
         let scene = try peers()
         try scene.database("a.db").run("UPDATE task SET title = 'by a', changed = '2026-02-01T00:00:00Z'")
-        try scene.succeed("sync --db a.db")
+        try scene.sync("a")
         try scene.database("b.db").run("UPDATE task SET title = 'by b', changed = '2026-02-02T00:00:00Z'")
-        try scene.succeed("sync --db b.db")
+        try scene.sync("b")
         try scene.succeed("conflicts clear 2 --db b.db")
         try scene.succeed("detach --db b.db")
         #expect(try scene.database("b.db").query("SELECT count(*) FROM sqlite_schema WHERE name LIKE 'snapsync%'") == "0")

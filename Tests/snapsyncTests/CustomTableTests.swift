@@ -51,11 +51,11 @@ import Testing
         """
 
     private func scene() throws -> Scene {
-        let scene = try Scene()
-        for database in ["plant.db", "office.db"] { try scene.database(database).run(Self.schema) }
-        try scene.scratch.write(Self.datasets, to: "plant.json")
-        try scene.succeed("init --db plant.db --cloud cloud --role writer --device plant --datasets plant.json")
-        return scene
+        try Scene.copy(of: "plant and office") { scene in
+            for database in ["plant.db", "office.db"] { try scene.database(database).run(Self.schema) }
+            try scene.scratch.write(Self.datasets, to: "plant.json")
+            try scene.succeed("init --db plant.db --cloud cloud --role writer --device plant --datasets plant.json")
+        }
     }
 
     @Test func everyValueArrivesByteForByte() throws {
@@ -114,7 +114,7 @@ import Testing
         try scene.succeed("export --db plant.db")
         try scene.database("office.db").run("ALTER TABLE readings ADD COLUMN local TEXT DEFAULT 'here'")
         try scene.succeed("init --db office.db --cloud cloud --role reader --device office --datasets plant.json")
-        try scene.succeed("sync --db office.db")
+        try scene.sync("office")
         #expect(try scene.database("office.db").run("SELECT id, local FROM readings") == "1|here\n")
         try scene.succeed("detach --db office.db")
         try scene.database("office.db").run(
@@ -200,7 +200,7 @@ import Testing
         // Three versions later, at once.
         for sql in ["DELETE FROM strict WHERE id = 9", "UPDATE late SET n = 7 WHERE code = 'a'", "INSERT INTO strict VALUES(1, x'01')"] {
             try scene.database("a.db").run(sql)
-            try scene.succeed("sync --db a.db")
+            try scene.sync("a")
         }
         #expect(try scene.json("import --db b.db")["version"] as? Int == 4)
         try check()

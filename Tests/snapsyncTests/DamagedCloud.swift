@@ -13,12 +13,13 @@ struct DamagedCloud {
     var index: String { asset.replacingOccurrences(of: ".json.gz", with: ".index.json") }
 
     init(notifications: Int = 20) throws {
-        scene = try Scene.phoneAndWatch(notifications: notifications, buckets: 3)
-        try scene.succeed("generate --db phone.db --mark-read 3")
-        try scene.succeed("export --db phone.db")
+        scene = try Scene.copy(of: "a good cloud \(notifications)", from: .phoneAndWatch(notifications: notifications, buckets: 3)) { scene in
+            try scene.markRead(3)
+            try scene.succeed("export --db phone.db")
+            try scene.scratch.copy(scene.scratch.path("cloud"), to: "good")
+        }
         commit = try scene.newest("commits")
         asset = try scene.asset("notifications")
-        try scene.scratch.copy(scene.scratch.path("cloud"), to: "good")
     }
 
     /// Puts the good cloud back, spoils it, and sees that the reader refuses it.

@@ -8,9 +8,10 @@ import Testing
 
     /// A writer with versions 1 to 8, and version 2 pinned; old.
     private func pinned() throws -> Scene {
-        let scene = try Scene.phone()
-        try scene.publishMore(7)
-        try scene.succeed("pin 2 --name two --db phone.db")
+        let scene = try Scene.copy(of: "a pin among eight versions", from: .phone()) { scene in
+            try scene.publishMore(7)
+            try scene.succeed("pin 2 --name two --db phone.db")
+        }
         try scene.age()
         return scene
     }
@@ -21,7 +22,7 @@ import Testing
         let scene = try Scene.deskAndLaptop(notifications: 5, buckets: 1)
         for number in 1...3 {
             try scene.database("laptop.db").run("UPDATE buckets SET name = 'b\(number)'")
-            try scene.succeed("sync --db laptop.db")
+            try scene.sync("laptop")
         }
         #expect(try scene.succeed("replace local --yes --db desk.db").contains("snapsync undo brings it back"))
         try scene.age()
@@ -43,7 +44,7 @@ import Testing
         try scene.database("desk.db").run("UPDATE buckets SET name = 'by desk again'")
         #expect((try scene.json("sync --db desk.db")["exported"] as? [String: Any])?["warnings"] as? [String] == [])
         try scene.age()
-        try scene.succeed("sync --db laptop.db")
+        try scene.sync("laptop")
         for name in ["desk.db", "laptop.db"] { #expect(try scene.json("prune --keep-last 1 --db \(name)")["problems"] as? [String] == []) }
         #expect(try scene.doctor("--db desk.db", exit: 0).about("pins").map(\.severity) == ["ok"])
     }

@@ -67,7 +67,7 @@ import Testing
         // The file is one that init takes, and says the same.
         try scene.scratch.write(run.text, to: "app.json")
         try scene.succeed("init --db app.db --cloud cloud --role writer --device w --datasets app.json")
-        try scene.succeed("sync --db app.db")
+        try scene.sync("app")
         #expect(try scene.database("app.db").run("SELECT count(*) FROM snapsync_datasets") == "4\n")
     }
 
@@ -108,7 +108,7 @@ import Testing
         #expect((object["error"]?["details"] as? [String])?.count == 3)
 
         try scene.succeed("init --db app.db --cloud cloud --role writer --device w --tables all --skip loose,untold --skip empties")
-        try scene.succeed("sync --db app.db")
+        try scene.sync("app")
         #expect(try scene.succeed("cat shelves --db app.db").contains("\"code\":\"A\""))
     }
 
@@ -129,9 +129,9 @@ import Testing
         #expect(run.text.contains(#"{"name": "log", "key": "_rowid_", "columns""#))
         #expect(run.errorText.contains("note: log has no key and is carried by its rowid"))
         try scene.succeed("init --db app.db --cloud cloud --role writer --device w --tables all")
-        try scene.succeed("sync --db app.db")
+        try scene.sync("app")
         try scene.succeed("init --db copy.db --cloud cloud --role reader --device r --create")
-        try scene.succeed("sync --db copy.db")
+        try scene.sync("copy")
         let rows = "SELECT * FROM lines ORDER BY list, line; SELECT * FROM users; SELECT hex(a), b, c FROM pairs; SELECT _rowid_, * FROM log"
         #expect(try scene.database("copy.db").run(rows) == scene.database("app.db").run(rows))
         #expect(try scene.database("copy.db").run("SELECT sql FROM sqlite_schema WHERE name = 'lines'").contains("PRIMARY KEY(\"list\", \"line\")"))
@@ -164,16 +164,16 @@ import Testing
 
                 """)
         try scene.succeed("init --db app.db --cloud cloud --role writer --device w --tables all")
-        try scene.succeed("sync --db app.db")
+        try scene.sync("app")
         try scene.succeed("init --db copy.db --cloud cloud --role reader --device r --create")
-        try scene.succeed("sync --db copy.db")
+        try scene.sync("copy")
         let rows = """
             SELECT name, quote(value), typeof(value), quote(size) FROM prefs ORDER BY name; SELECT quote(k), v FROM mixed ORDER BY k
             """
         #expect(try scene.database("copy.db").run(rows) == scene.database("app.db").run(rows))
         // A key of another class is another row, and each can go alone.
         try scene.database("app.db").run("DELETE FROM mixed WHERE k = x'00'; UPDATE mixed SET v = 'e' WHERE k = 1.5; INSERT INTO mixed VALUES('1', 'f')")
-        for device in ["app", "copy"] { try scene.succeed("sync --db \(device).db") }
+        try scene.sync("app", "copy")
         #expect(try scene.database("copy.db").run(rows) == scene.database("app.db").run(rows))
     }
 

@@ -7,9 +7,9 @@ import Testing
     /// A writer and a reader `watch.db` under a name that `init` made; both have version 1.
     private func scene() throws -> (Scene, device: String) {
         let scene = try Scene.phone()
-        try scene.succeed("sync --db phone.db")
+        try scene.sync("phone")
         let device = try #require(try scene.json("init --db watch.db --cloud cloud --role reader --create")["device"] as? String)
-        try scene.succeed("sync --db watch.db")
+        try scene.sync("watch")
         return (scene, device)
     }
 
@@ -35,7 +35,7 @@ import Testing
         try scene.succeed("detach --db moved.db")
         let named = try scene.json("init --db moved.db --cloud cloud --role reader --adopt --device \(device)")
         #expect(named["isReturning"] as? Bool == true && named["device"] as? String == device)
-        try scene.succeed("sync --db moved.db")
+        try scene.sync("moved")
         // Nobody else gets it.
         try scene.refuse(
             "init --db other.db --cloud cloud --role reader --create --device \(device)", exit: 78, saying: ["from another database", "--take-over"])
@@ -48,7 +48,7 @@ import Testing
         try scene.succeed("import --db phone.db")
         try scene.database("phone.db").run("UPDATE buckets SET name = 'after detach'")
         #expect(try scene.succeed("sync --db phone.db").contains("published version 2"))
-        try scene.succeed("sync --db watch.db")
+        try scene.sync("watch")
         #expect(try scene.database("watch.db").run("SELECT DISTINCT name FROM buckets") == "after detach\n")
     }
 
@@ -61,7 +61,7 @@ import Testing
         let warnings = try #require(copy["warnings"] as? [String])
         #expect(copy["device"] as? String != device && copy["isReturning"] as? Bool == false)
         #expect(warnings.contains { $0.contains("this file is a copy of the database that was the device \(device) before detach") }, "\(warnings)")
-        try scene.succeed("sync --db copy.db")
+        try scene.sync("copy")
         #expect(try scene.json("init --db watch.db --cloud cloud --role reader --adopt")["device"] as? String == device)
         #expect(try !scene.succeed("sync --db watch.db").contains("warning"))
         #expect(try names(scene).count == 3)
@@ -72,14 +72,14 @@ import Testing
         let (scene, device) = try scene()
         try scene.succeed("detach --db watch.db")
         try scene.succeed("init --db other.db --cloud cloud --role reader --create --device \(device) --take-over")
-        try scene.succeed("sync --db other.db")
+        try scene.sync("other")
         try scene.refuse(
             "init --db watch.db --cloud cloud --role reader --adopt --device \(device)", exit: 78, saying: ["from another database", "--take-over"])
         let report = try scene.json("init --db watch.db --cloud cloud --role reader --adopt")
         #expect(report["device"] as? String != device && report["isReturning"] as? Bool == false)
         #expect(
             (report["warnings"] as? [String])?.contains { $0.contains("another database has synced as \(device), which this one was before detach") } == true)
-        try scene.succeed("sync --db watch.db")
+        try scene.sync("watch")
         #expect(try !scene.succeed("sync --db other.db").contains("warning"))
     }
 
@@ -92,10 +92,10 @@ import Testing
             """)
         try scene.succeed("detach --db laptop.db")
         try scene.database("desk.db").run("UPDATE notifications SET title = 'desk'")
-        try scene.succeed("sync --db desk.db")
+        try scene.sync("desk")
         let again = try scene.succeed("init --db laptop.db --cloud cloud --role peer --device laptop --adopt")
         #expect(!again.contains("waited since detach"), "\(again)")
-        for name in ["laptop", "desk"] { try scene.succeed("sync --db \(name).db") }
+        try scene.sync("laptop", "desk")
         #expect(try scene.database("desk.db").run("SELECT key FROM snapsync_tombstones") == "")
         #expect(try scene.contents("laptop.db") == scene.contents("desk.db"))
     }

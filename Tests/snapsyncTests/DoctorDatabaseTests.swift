@@ -71,7 +71,7 @@ import Testing
         try scene.database("watch.db").run("UPDATE snapsync_state SET value = '\"2026-01-01T00:00:00Z\"' WHERE key = 'lastSuccess'")
         try scene.expectFinding(
             "warning", "schedule", "--db watch.db", exit: 75, saying: ["the last success is", "three intervals of 15 min"], remedy: "crontab -l")
-        try scene.succeed("sync --db watch.db")
+        try scene.sync("watch")
         #expect(try scene.doctor("--db watch.db", exit: 0).notable == [])
         #expect(try scene.run("sync --db watch.db --cloud none").status == 69)
         try scene.expectFinding("warning", "lastRun", "--db watch.db", exit: 75, saying: ["the last run failed", "none"])
@@ -88,7 +88,7 @@ import Testing
         let scene = try scene()
         try scene.database("watch.db").run("UPDATE notifications SET readAt = '2026-11-20T10:00:00Z' WHERE id = (SELECT min(id) FROM notifications)")
         try scene.expectFinding("notice", "changes", "--db watch.db", exit: 0, saying: ["notifications: 1 entity was changed"], remedy: "snapsync sync")
-        try scene.succeed("sync --db watch.db")
+        try scene.sync("watch")
         try scene.expectFinding("notice", "messages", "--db watch.db", exit: 0, saying: ["1 handed over and not decided yet"])
         try scene.expectFinding("notice", "messages", "--db phone.db", exit: 0, saying: ["1 to be decided here"])
         try scene.succeed("replace local --yes --db watch.db")

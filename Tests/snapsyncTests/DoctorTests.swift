@@ -6,15 +6,15 @@ import Testing
 @Suite(.runsPrograms) struct DoctorTests {
     /// A writer with three versions in a WAL database, and a reader that has them all.
     private func scene() throws -> Scene {
-        let scene = try Scene.phone()
-        try scene.database("phone.db").run("PRAGMA journal_mode = WAL")
-        for name in ["two", "three"] {
-            try scene.database("phone.db").run("UPDATE buckets SET name = '\(name)'")
-            try scene.succeed("export --db phone.db")
+        try Scene.copy(of: "three versions and a reader", from: .phone()) { scene in
+            try scene.database("phone.db").run("PRAGMA journal_mode = WAL")
+            for name in ["two", "three"] {
+                try scene.database("phone.db").run("UPDATE buckets SET name = '\(name)'")
+                try scene.succeed("export --db phone.db")
+            }
+            try scene.succeed("init --db watch.db --cloud cloud --role reader --device watch --create")
+            try scene.succeed("import --db watch.db")
         }
-        try scene.succeed("init --db watch.db --cloud cloud --role reader --device watch --create")
-        try scene.succeed("import --db watch.db")
-        return scene
     }
 
     private func remove(_ path: String, in scene: Scene) throws { try FileManager.default.removeItem(atPath: scene.scratch.path(path)) }

@@ -37,7 +37,7 @@ import Testing
         }
         guard !declaration.1.isEmpty else { return }
         try scene.database("a.db").run("DROP INDEX i")
-        for name in ["a", "b"] { try scene.succeed("sync --db \(name).db") }
+        try scene.sync("a", "b")
         for name in ["a", "b"] { #expect(try rows(scene, name) == "1|Ann@x\n2|ANN@X\n3|bob\n4|mine\n") }
     }
 
@@ -45,7 +45,7 @@ import Testing
         let scene = try scene(("team TEXT", ""), "reader")
         try scene.database("b.db").run("CREATE UNIQUE INDEX i ON u(lower(mail))")
         try edit(scene, "a", "INSERT INTO u(id, mail) VALUES('2', 'ANN@X')")
-        try scene.succeed("sync --db a.db")
+        try scene.sync("a")
         let reader = try scene.run("sync --db b.db")
         #expect(reader.status == 65 && reader.errorText.contains("UNIQUE constraint failed: index 'i'"), "\(reader.errorText)")
         #expect(try rows(scene, "b") == "1|Ann@x\n")

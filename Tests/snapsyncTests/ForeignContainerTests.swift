@@ -90,7 +90,7 @@ import Testing
         try scene.scratch.write(#"{"syncTimestamp":"2099-01-01T00:00:00Z","notifications":[]}"#, to: "none.json")
         try scene.succeed("import --db phone.db --file none.json")
         #expect(try scene.json("export --db phone.db --allow-shrink notifications")["version"] as? Int == 2)
-        try scene.succeed("sync --db watch.db")
+        try scene.sync("watch")
         #expect(try scene.database("watch.db").run("SELECT count(*) FROM notifications") == "0\n")
     }
 
@@ -101,7 +101,7 @@ import Testing
         try scene.refuse(
             "import --db laptop.db --file none.json", exit: 78, saying: ["1 entity was changed here and is in no version yet", "snapsync sync --db laptop.db"],
             watching: ["laptop.db"])
-        try scene.succeed("sync --db laptop.db")
+        try scene.sync("laptop")
         try scene.succeed("import --db laptop.db --file none.json")
         #expect(try scene.database("laptop.db").run("SELECT count(*) FROM notifications") == "0\n")
     }
@@ -139,10 +139,10 @@ import Testing
                 == "b1|the latest\nhere|later than the row\nnew|row\n")
         #expect(try scene.database("phone.db").run("SELECT count(*) FROM buckets") == "5\n")
         // The same again changes nothing; the rows travel as edits.
-        try scene.succeed("sync --db phone.db")
+        try scene.sync("phone")
         try scene.succeed("import --file all.json --add --db phone.db")
         #expect(try scene.succeed("sync --db phone.db").hasPrefix("nothing new since version 2"))
-        try scene.succeed("sync --db watch.db")
+        try scene.sync("watch")
         #expect(try scene.contents("watch.db") == scene.contents("phone.db"))
         // A row that is not valid stops all; a database that is not set up has no edits.
         try scene.scratch.write(#"{"syncTimestamp":"2026-01-01T00:00:00Z","buckets":[{"id":"x","name":"X"}]}"#, to: "bad.json")

@@ -29,7 +29,7 @@ import Testing
         #expect(run.errorText.contains("column word: the key is text that is not UTF-8"))
         #expect(run.errorText.contains("films, key 1: the entity is larger than 64 MiB") && run.errorText.contains("pages, key 1: the entity is larger"))
         try scene.database("a.db").run("DELETE FROM words WHERE word <> 'ok'; DELETE FROM films WHERE id = 1; DELETE FROM pages")
-        try scene.succeed("sync --db a.db")
+        try scene.sync("a")
     }
 
     /// NULL in the first column of a key is found at init, in any other one by the export.
@@ -56,11 +56,11 @@ import Testing
         try scene.database("a.db").run(
             "UPDATE t SET v = v || '1' WHERE k IN (2.5, x'00ff'); DELETE FROM t WHERE k IN ('a', x''); INSERT INTO t VALUES(3, 'n'), (0.25, 'q')")
         try scene.database("b.db").run("UPDATE t SET v = v || '2' WHERE k IN (1, ''); UPDATE t SET k = x'0102' WHERE k = -1e300; DELETE FROM t WHERE k = 2.5")
-        for name in ["a", "b", "a", "b"] { try scene.succeed("sync --db \(name).db") }
+        try scene.sync("a", "b", "a", "b")
         try expectEqual(scene, rows)
         #expect(try scene.database("a.db").run("SELECT group_concat(quote(k), ' ') FROM (SELECT k FROM t ORDER BY k)") == "0.25 1 3 '' X'00FF' X'0102'\n")
         try scene.succeed("init --db c.db --cloud cloud --role reader --device c --create")
-        try scene.succeed("sync --db c.db")
+        try scene.sync("c")
         #expect(try scene.database("c.db").run(rows) == scene.database("a.db").run(rows))
         #expect(try scene.succeed("sync --db a.db").contains("nothing new"))
     }
@@ -70,7 +70,7 @@ import Testing
         let scene = try Scene()
         try scene.database("a.db").run("CREATE TABLE t(id INTEGER PRIMARY KEY, v TEXT, n INTEGER); INSERT INTO t VALUES(1, '12', 3)")
         try scene.succeed("init --db a.db --cloud cloud --role writer --device a --tables all")
-        try scene.succeed("sync --db a.db")
+        try scene.sync("a")
         for (columns, name) in [("v INTEGER, n INTEGER", "v"), ("v TEXT, n TEXT", "n"), ("v TEXT, n REAL", "n")] {
             let other = "b-\(columns.hashValue).db"
             try scene.database(other).run("CREATE TABLE t(id INTEGER PRIMARY KEY, \(columns))")
@@ -85,11 +85,11 @@ import Testing
         try scene.database("a.db").run("ALTER TABLE notes RENAME COLUMN color TO colour")
         try scene.succeed("describe --update --db a.db")
         try scene.database("a.db").run("UPDATE notes SET colour = 'blue'")
-        for name in ["a", "b"] { try scene.succeed("sync --db \(name).db") }
+        try scene.sync("a", "b")
         try scene.database("b.db").run("UPDATE notes SET color = color || '!'")
         try scene.succeed("detach --db b.db")
         try scene.succeed("init --db b.db --cloud cloud --role peer --create")
-        for name in ["b", "a"] { try scene.succeed("sync --db \(name).db") }
+        try scene.sync("b", "a")
         #expect(try scene.database("a.db").run("SELECT colour FROM notes") == "blue!\n")
         for name in ["a", "b"] { try scene.succeed("verify --all --local --db \(name).db") }
     }
@@ -114,8 +114,7 @@ import Testing
         let scene = try scene(Self.cards)
         let before = try scene.database("a.db").run(Self.cardRows)
         try scene.database("a.db").run(Self.misfits)
-        try scene.succeed("sync --db a.db")
-        try scene.succeed("sync --db b.db")
+        try scene.sync("a", "b")
         try expectEqual(scene, Self.cardRows)
         #expect(try scene.succeed("sync --db a.db").contains("nothing new"))
         // Versions from before are compared with those from after.
@@ -129,12 +128,12 @@ import Testing
         let after = try scene.database("a.db").run(Self.cardRows)
         for (line, rows) in [("restore --version 1 --db a.db", before), ("undo --db a.db", after)] {
             try scene.succeed(line)
-            for name in ["a", "b"] { try scene.succeed("sync --db \(name).db") }
+            try scene.sync("a", "b")
             #expect(try scene.database("a.db").run(Self.cardRows) == rows)
             try expectEqual(scene, Self.cardRows)
         }
         try scene.succeed("init --db c.db --cloud cloud --role reader --device c --create")
-        try scene.succeed("sync --db c.db")
+        try scene.sync("c")
         #expect(try scene.database("c.db").run(Self.cardRows) == after)
     }
 
@@ -147,7 +146,7 @@ import Testing
         let scene = try scene(Self.cards.replacing("INTEGER PRIMARY KEY", with: "TEXT PRIMARY KEY NOT NULL"), "peer", "peer")
         try scene.database("a.db").run("UPDATE card SET sort = 'ten' WHERE id = '1'")
         try scene.database("b.db").run("UPDATE card SET note = x'00' WHERE id = '2'; UPDATE card SET sort = x'01' WHERE id = '3'")
-        for name in ["a", "b", "a", "b"] { try scene.succeed("sync --db \(name).db") }
+        try scene.sync("a", "b", "a", "b")
         try expectEqual(scene, Self.cardRows)
         #expect(try scene.database("a.db").run("SELECT typeof(sort), typeof(note) FROM card ORDER BY id") == "text|text\ninteger|blob\nblob|text\n")
     }
@@ -174,7 +173,7 @@ import Testing
         ] {
             try scene.database("a.db").run(sql)
             #expect(try scene.succeed("sync --db a.db").contains("published"))
-            try scene.succeed("sync --db b.db")
+            try scene.sync("b")
             try expectEqual(scene, Self.personRows)
         }
         #expect(try scene.database("a.db").run("SELECT id FROM person ORDER BY id") == "1\n20\n30\n")
@@ -186,10 +185,9 @@ import Testing
         try scene.database("a.db").run("CREATE UNIQUE INDEX i ON t(lower(name)); REPLACE INTO t VALUES('c', 'b')")
         try scene.succeed("sync --db a.db --allow-shrink t")
         try scene.database("a.db").run("REPLACE INTO t VALUES('d', 'C'), ('e', 'c')")
-        try scene.succeed("sync --db a.db")
+        try scene.sync("a")
         try scene.database("a.db").run("DROP INDEX i; INSERT INTO t VALUES('f', 'C')")
-        try scene.succeed("sync --db a.db")
-        try scene.succeed("sync --db b.db")
+        try scene.sync("a", "b")
         try expectEqual(scene, "SELECT * FROM t ORDER BY id")
         #expect(try scene.database("b.db").run("SELECT id FROM t ORDER BY id") == "a\nc\ne\nf\n")
     }
@@ -203,7 +201,7 @@ import Testing
         #expect(run.status == 78)
         #expect(run.errorText.contains("the column level is named rank now"))
         try scene.succeed("describe --update --db a.db")
-        for name in ["a", "b"] { try scene.succeed("sync --db \(name).db") }
+        try scene.sync("a", "b")
         #expect(try scene.database("b.db").run("SELECT rowid, line, level FROM log") == "1|one|1\n2|two|2\n3|three|3\n")
         try scene.succeed("restore --version 1 --db a.db")
         #expect(try scene.database("a.db").run("SELECT rowid, line, rank FROM log") == "1|one|1\n2|two|2\n")
@@ -213,20 +211,20 @@ import Testing
         let scene = try scene("CREATE TABLE t(id INTEGER PRIMARY KEY, a TEXT, b INTEGER NOT NULL); INSERT INTO t VALUES(1, 'one', 7), (2, 'two', 8)")
         try scene.database("a.db").run("ALTER TABLE t DROP COLUMN b; UPDATE t SET a = 'edited'")
         try scene.succeed("describe --update --db a.db")
-        try scene.succeed("sync --db a.db")
+        try scene.sync("a")
         // The reader's column is NOT NULL, and --create makes no defaults: the hint's command is what it takes.
         try scene.database("a.db").run("INSERT INTO t VALUES(3, 'three')")
-        try scene.succeed("sync --db a.db")
+        try scene.sync("a")
         var run = try scene.run("sync --db b.db")
         if run.status == 0 { run = try scene.run("sync --db b.db") }
         if run.status == 78 {
             let command = try #require(run.errorText.firstMatch(of: /if nobody needs the column any more: (.*); else give it a default/)).1
             _ = try ToolFailure.check(ProgramRun("sh", ["-c", String(command)], in: scene.scratch.path), "sh")
-            try scene.succeed("sync --db b.db")
+            try scene.sync("b")
         }
         try scene.succeed("restore --version 1 --db a.db")
         #expect(try scene.database("a.db").run("SELECT * FROM t ORDER BY id") == "1|one\n2|two\n")
-        for name in ["a", "b"] { try scene.succeed("sync --db \(name).db") }
+        try scene.sync("a", "b")
         try expectEqual(scene, "SELECT id, a FROM t ORDER BY id")
     }
 
@@ -308,7 +306,7 @@ import Testing
         let columns = (1..<1000).map { "c\($0) TEXT" }.joined(separator: ", ")
         let scene = try scene("CREATE TABLE wide(id INTEGER PRIMARY KEY, \(columns)); INSERT INTO wide(id, c1, c999) VALUES(1, 'first', 'last')")
         try scene.database("a.db").run("UPDATE wide SET c500 = 'middle'")
-        for name in ["a", "b"] { try scene.succeed("sync --db \(name).db") }
+        try scene.sync("a", "b")
         try expectEqual(scene, "SELECT * FROM wide")
     }
 

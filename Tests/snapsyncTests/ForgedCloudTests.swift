@@ -153,7 +153,7 @@ import Testing
         let scene = cloud.scene
         let second = scene.scratch.path(cloud.commit)
         // A third version, so that the second can be missing or another one.
-        try scene.succeed("generate --db phone.db --mark-read 3 --seed 9")
+        try scene.markRead(3, from: 9)
         try scene.succeed("export --db phone.db")
         try FileManager.default.removeItem(atPath: scene.scratch.path("good"))
         try scene.scratch.copy(scene.scratch.path("cloud"), to: "good")

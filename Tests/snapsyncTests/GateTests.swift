@@ -30,7 +30,7 @@ import Testing
         try FileManager.default.moveItem(atPath: scene.scratch.path("away"), toPath: scene.scratch.path("cloud"))
         #expect(try scene.succeed("enable --yes --db watch.db") == "watch.db: sync is on\n")
         #expect(try scene.succeed("enable --yes --db watch.db") == "watch.db: sync is on, as it was\n")
-        try scene.succeed("sync --db watch.db")
+        try scene.sync("watch")
     }
 
     @Test func cronIsNotToldWhatTheUserDecided() throws {
@@ -65,7 +65,7 @@ import Testing
         try scene.refuse("sync --db watch.db", exit: 78, saying: Self.off, watching: ["phone.db", "watch.db"])
 
         for name in ["phone.db", "watch.db"] { try scene.succeed("enable --yes --db \(name)") }
-        for name in ["phone.db", "watch.db"] { try scene.succeed("sync --db \(name)") }
+        try scene.sync("phone", "watch")
         let titles = try scene.database("watch.db").run(
             "SELECT title FROM notifications WHERE id IN ('\(keys[0])', '\(keys[1])', '\(keys[2])', '\(keys[3])') ORDER BY id")
         #expect(titles == "phone alone\nwatch alone\nwatch later\nphone later\n")
@@ -81,7 +81,7 @@ import Testing
         #expect(made.contains("  sync is off; turn it on with: snapsync enable --db watch.db\n"))
         try scene.refuse("sync --db watch.db", exit: 78, saying: Self.off, watching: ["watch.db"])
         #expect(try scene.json("enable --yes --db watch.db")["wasEnabled"] as? Bool == false)
-        try scene.succeed("sync --db watch.db")
+        try scene.sync("watch")
         #expect(try scene.contents("watch.db") == scene.contents("phone.db"))
         // Taken out, nothing of it stays.
         try scene.succeed("disable --db watch.db")
@@ -101,7 +101,7 @@ import Testing
         let gate = try #require(try scene.json("status --db watch.db")["gate"] as? [String: Any])
         #expect(gate["preference"] as? String == "undecided" && gate["code"] as? String == "preferenceUndecided" && gate["isEnabled"] as? Bool == false)
         try scene.succeed("enable --yes --db watch.db")
-        try scene.succeed("sync --db watch.db")
+        try scene.sync("watch")
         #expect((try scene.json("status --db watch.db")["gate"] as? [String: Any])?["preference"] as? String == "on")
     }
 
@@ -116,7 +116,7 @@ import Testing
         #expect(run.errorText.contains("Standard input is not a terminal") && run.errorText.contains("snapsync plan, and pass --yes"), "\(run.errorText)")
         try scene.refuse("sync --db watch.db", exit: 78, saying: Self.off)
         try scene.succeed("enable --yes --db watch.db")
-        try scene.succeed("sync --db watch.db")
+        try scene.sync("watch")
     }
 
     /// Types an answer to the question on a terminal. Returns the exit code, what stood there, and what came out on standard output.
@@ -162,7 +162,7 @@ import Testing
     @Test func databaseOfAnEarlierBuildGoesOn() throws {
         let scene = try Scene.phoneAndWatch()
         try scene.database("watch.db").run("DELETE FROM snapsync_settings WHERE key IN ('preference', 'preferenceChangedAt')")
-        try scene.succeed("sync --db watch.db")
+        try scene.sync("watch")
         try scene.succeed("disable --db watch.db")
         try scene.refuse("sync --db watch.db", exit: 78, saying: Self.off)
     }
@@ -172,7 +172,7 @@ import Testing
         func licence(_ text: String) throws { try scene.scratch.write(text, to: "licence.json") }
         try licence(#"{"holder":"A. User","validUntil":"2999-01-01T00:00:00Z"}"#)
         try scene.succeed("init --db watch.db --cloud cloud --role reader --device watch --create --entitlement licence.json")
-        try scene.succeed("sync --db watch.db")
+        try scene.sync("watch")
         #expect(try scene.succeed("status --db watch.db").contains("  entitled until 2999-01-01T00:00:00.000Z\n"))
 
         try licence(#"{"validUntil":"2026-01-01T00:00:00Z"}"#)
@@ -186,11 +186,11 @@ import Testing
         try scene.refuse("sync --db watch.db", exit: 78, saying: ["the entitlement ended at", "licence.json: the entitlement file cannot be read"])
 
         try licence(#"{"validUntil":"2999-01-01T00:00:00Z"}"#)
-        try scene.succeed("sync --db watch.db")
+        try scene.sync("watch")
         // One that cannot be read just now is no end: the last answer holds.
         for text in ["", "{}", "[]", #"{"validUntil":"tomorrow"}"#, #"{"validUntil":"2026-02-30T00:00:00Z"}"#, #"{"isEntitled":"yes"}"#] {
             try licence(text)
-            try scene.succeed("sync --db watch.db")
+            try scene.sync("watch")
             #expect(
                 try scene.succeed("status --db watch.db").contains(
                     "by the last answer, for the entitlement cannot be asked for: \(scene.scratch.path("licence.json")): the entitlement file is not understood\n"

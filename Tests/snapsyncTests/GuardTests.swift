@@ -36,14 +36,14 @@ import Testing
         try scene.succeed("import --db phone.db")
         #expect(try scene.contents("phone.db") == scene.contents("watch.db"))
         #expect(try scene.json("export --db phone.db")["published"] as? Bool == false)
-        try scene.succeed("generate --db phone.db --mark-read 1")
+        try scene.markRead(1)
         #expect(try scene.json("export --db phone.db")["version"] as? Int == 2)
     }
 
     @Test func olderCopyOfTheWriterDoesNotPublish() throws {
         let scene = try Scene.phone()
         try scene.scratch.copy(scene.scratch.path("phone.db"), to: "backup.db")
-        try scene.succeed("generate --db phone.db --mark-read 1")
+        try scene.markRead(1)
         try scene.succeed("export --db phone.db")
         let cloud = try scene.cloudListing()
         Scene.checkRefusal(
@@ -70,7 +70,7 @@ import Testing
     @Test func olderCopyOfTheCloudIsRefused() throws {
         let scene = try Scene.phoneAndWatch()
         try scene.scratch.copy(scene.scratch.path("cloud"), to: "older")
-        try scene.succeed("generate --db phone.db --mark-read 2")
+        try scene.markRead(2)
         try scene.succeed("export --db phone.db")
         try scene.succeed("import --db watch.db")
         // Somebody puts the copy of yesterday back.
@@ -89,11 +89,11 @@ import Testing
         let scene = try Scene.phoneAndWatch()
         try scene.scratch.copy(scene.scratch.path("cloud"), to: "fork")
         try scene.scratch.copy(scene.scratch.path("phone.db"), to: "twin.db")
-        try scene.succeed("generate --db phone.db --mark-read 2 --seed 1")
+        try scene.markRead(2, from: 1)
         try scene.succeed("export --db phone.db")
         try scene.succeed("import --db watch.db")
         for _ in 0..<2 {
-            try scene.succeed("generate --db twin.db --mark-read 3 --seed 5")
+            try scene.markRead(3, from: 5, in: "twin.db")
             try scene.succeed("export --db twin.db --cloud fork")
         }
         try scene.refuse(

@@ -6,11 +6,11 @@ import Testing
 @Suite(.runsPrograms) struct HalfSyncTests {
     @Test func aFailureToSendIsNotedAndEndsTheLastSuccess() throws {
         let scene = try Scene.phoneAndWatch()
-        try scene.succeed("sync --db watch.db")
+        try scene.sync("watch")
         let mailbox = try scene.blockMailbox(of: "watch")
         try scene.database("watch.db").run("UPDATE notifications SET readAt = '2026-11-20T10:00:00Z' WHERE id = (SELECT min(id) FROM notifications)")
         try scene.database("phone.db").run("UPDATE buckets SET name = 'news'")
-        try scene.succeed("sync --db phone.db")
+        try scene.sync("phone")
         let half = try scene.run("sync --db watch.db")
         #expect(half.status != 0)
         #expect(try scene.contents("watch.db").contains("'news'"))
@@ -50,10 +50,10 @@ import Testing
         let old = try scene.asset("buckets")
         try scene.database("phone.db").run(
             "UPDATE notifications SET title = 'new'; UPDATE buckets SET name = 'by phone' WHERE id = (SELECT min(id) FROM buckets)")
-        try scene.succeed("sync --db phone.db")
+        try scene.sync("phone")
         try FileManager.default.removeItem(atPath: scene.scratch.path(old))
         #expect(try scene.succeed("sync --db watch.db").contains("sent 1 edit to the publisher"))
-        for name in ["phone", "watch"] { try scene.succeed("sync --db \(name).db") }
+        try scene.sync("phone", "watch")
         #expect(try scene.contents("phone.db") == scene.contents("watch.db"))
         #expect(try scene.database("phone.db").run("SELECT count(*) FROM buckets WHERE name IN ('by watch', 'by phone')") == "2\n")
     }

@@ -10,13 +10,13 @@ import Testing
 
     /// A writer with one row, published, and a reader's database that is not set up yet.
     private func scene(reader sql: String = "") throws -> Scene {
-        let scene = try Scene()
-        try scene.scratch.write(Self.file, to: "things.json")
-        try scene.database("writer.db").run(Self.table + "INSERT INTO things VALUES('a', 'one', '2026-01-01T00:00:00Z')")
-        try scene.succeed("init --db writer.db --cloud cloud --role writer --device desk --datasets things.json")
-        try scene.succeed("sync --db writer.db")
-        try scene.database("reader.db").run(Self.table + sql)
-        return scene
+        try Scene.copy(of: "things \(sql)") { scene in
+            try scene.scratch.write(Self.file, to: "things.json")
+            try scene.database("writer.db").run(Self.table + "INSERT INTO things VALUES('a', 'one', '2026-01-01T00:00:00Z')")
+            try scene.succeed("init --db writer.db --cloud cloud --role writer --device desk --datasets things.json")
+            try scene.sync("writer")
+            try scene.database("reader.db").run(Self.table + sql)
+        }
     }
 
     @Test func functionThatOnlyTheApplicationHas() throws {
@@ -60,7 +60,7 @@ import Testing
         let scene = try Scene()
         try scene.database("a.db").run("CREATE TABLE t(id TEXT PRIMARY KEY NOT NULL)")
         try scene.succeed("init --db a.db --cloud cloud --role peer --device a --tables all")
-        try scene.succeed("sync --db a.db")
+        try scene.sync("a")
         try scene.database("c.db").run("CREATE TABLE renamed(id TEXT PRIMARY KEY NOT NULL)")
         let run = try scene.run("init --db c.db --cloud cloud --role \(role) --device c")
         #expect(run.status == 78 && run.errorText.contains("there is no such table") && !run.errorText.contains("describe --update"), "\(run.errorText)")
@@ -75,7 +75,7 @@ import Testing
         let scene = try Scene()
         try scene.database("a.db").run("CREATE TABLE t(id TEXT PRIMARY KEY NOT NULL, v TEXT)")
         try scene.succeed("init --db a.db --cloud cloud --role writer --device a --tables all")
-        try scene.succeed("sync --db a.db")
+        try scene.sync("a")
         try scene.database("c.db").run(table)
         for role in ["reader", "reader --create"] {
             let run = try scene.run("init --db c.db --cloud cloud --role \(role) --device c")

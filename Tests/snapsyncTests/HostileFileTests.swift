@@ -9,7 +9,7 @@ import Testing
         let scene = try Scene.phoneAndWatch(notifications: 3, buckets: 1)
         try scene.succeed("init --db tablet.db --cloud cloud --role reader --device tablet --create")
         try scene.database("watch.db").run("UPDATE notifications SET readAt = '2026-11-20T10:00:00Z' WHERE id = (SELECT max(id) FROM notifications)")
-        try scene.succeed("sync --db watch.db")
+        try scene.sync("watch")
         for name in ["cloud", "phone.db", "tablet.db"] { try scene.scratch.copy(scene.scratch.path(name), to: "good/\(name)") }
         return scene
     }
@@ -142,7 +142,7 @@ import Testing
         try Python.run(
             "import os, sys\nfor kind in ('devices', 'messages', 'assets'):\n    for n in range(300): os.mkdir(f'{sys.argv[1]}/{kind}/d{n}')",
             [scene.scratch.path(Scene.zone)])
-        try scene.succeed("generate --db phone.db --mark-read 1")
+        try scene.markRead(1)
         for line in ["sync --db phone.db", "sync --db watch.db", "status --db phone.db", "doctor --db phone.db", "prune --keep-last 1 --db phone.db"] {
             let run = try ProgramRun("sh", ["-c", "ulimit -n 100; exec \"$0\" \(line)", BuiltCommand.path()], in: scene.scratch.path)
             #expect(run.status == 0, "\(line): \(run.text)\(run.errorText)")
@@ -156,8 +156,8 @@ import Testing
         try Python.run(
             "import sys\nfor n in range(int(sys.argv[2])): open(f'{sys.argv[1]}/stranger {n}', 'x').close()",
             [scene.scratch.path("\(Scene.zone)/commits"), "\(count)"])
-        try scene.succeed("generate --db phone.db --mark-read 1")
-        try scene.succeed("sync --db phone.db")
+        try scene.markRead(1)
+        try scene.sync("phone")
         #expect(try scene.succeed("sync --db watch.db").contains("imported version 2"))
         try scene.succeed("verify --all --cloud cloud")
         let doctor = try scene.run("doctor --cloud cloud")

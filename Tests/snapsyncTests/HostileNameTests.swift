@@ -45,14 +45,12 @@ import Testing
             try Self.names.map { try scene.database(database).run("SELECT * FROM \(quoted($0 + "t")) ORDER BY 1") }.joined(separator: ";")
         }
         try fill("1", "one")
-        try scene.succeed("sync --db here.db")
-        try scene.succeed("sync --db there.db")
+        try scene.sync("here", "there")
         // An edit, a row that replaces another by its UNIQUE value, and a deletion travel, too.
         try fill("2", "two")
         try fill("1", "first")
         try fill("3", "two")
-        try scene.succeed("sync --db here.db")
-        try scene.succeed("sync --db there.db")
+        try scene.sync("here", "there")
         #expect(try rows("there.db") == rows("here.db"))
         #expect(try rows("there.db").contains("3|two|2026-01-01T00:00:00Z"))
         for name in ["here.db", "there.db"] {
@@ -126,7 +124,7 @@ import Testing
     @Test func rowsShownOnATerminalAreNotObeyedAndInAPipeAreThemselves() throws {
         let scene = try Scene.phone(notifications: 1, buckets: 1)
         try scene.database("phone.db").run("UPDATE buckets SET name = 'a' || char(155) || '2J' || char(8238) || 'b', updatedAt = '2099-01-01T00:00:00Z'")
-        try scene.succeed("sync --db phone.db")
+        try scene.sync("phone")
         let piped = try scene.succeed("cat buckets --db phone.db")
         #expect(piped.contains("a\u{9B}2J\u{202E}b"))
         let seen = try Python.run(

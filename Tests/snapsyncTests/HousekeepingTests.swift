@@ -17,7 +17,7 @@ import Testing
         }
         try scene.succeed("relocate --db phone.db --cloud new/cloud")
         try scene.database("phone.db").run("UPDATE buckets SET name = 'moved'")
-        try scene.succeed("sync --db phone.db")
+        try scene.sync("phone")
         #expect(try scene.succeed("sync --db watch.db").contains("imported version 2"))
         #expect(try scene.contents("watch.db") == scene.contents("phone.db"))
     }
@@ -27,7 +27,7 @@ import Testing
         let scene = try Scene.phoneAndWatch()
         try FileManager.default.copyItem(atPath: scene.scratch.path("cloud"), toPath: scene.scratch.path("older"))
         try scene.database("phone.db").run("UPDATE buckets SET name = 'newer'")
-        for name in ["phone", "watch"] { try scene.succeed("sync --db \(name).db") }
+        try scene.sync("phone", "watch")
         try scene.succeed("init --db other.db --cloud other --role writer --device other --create")
         try scene.scratch.write("", to: "empty/file")
         let stored = try scene.database("watch.db").run("SELECT value FROM snapsync_settings WHERE key = 'cloud'")
@@ -49,17 +49,17 @@ import Testing
         let scene = try Scene.phoneAndWatch()
         let mark = "UPDATE notifications SET readAt = '2026-11-20T10:00:00Z' WHERE id = "
         try scene.database("watch.db").run(mark + "(SELECT min(id) FROM notifications)")
-        try scene.succeed("sync --db watch.db")
+        try scene.sync("watch")
         try scene.database("watch.db").run(mark + "(SELECT max(id) FROM notifications)")
         try scene.succeed("device rename kitchen --db watch.db")
-        for name in ["watch", "phone", "watch"] { try scene.succeed("sync --db \(name).db") }
+        try scene.sync("watch", "phone", "watch")
         #expect(try scene.database("phone.db").run("SELECT count(*) FROM notifications WHERE readAt = '2026-11-20T10:00:00Z'") == "2\n")
         #expect(try scene.contents("watch.db") == scene.contents("phone.db"))
         let status = try scene.succeed("status --db phone.db --all")
         #expect(status.contains("device kitchen (reader)") && !status.contains("device watch "))
         #expect(try scene.database("watch.db").run("SELECT count(*) FROM snapsync_changes") == "0\n")
         try scene.succeed("init --db third.db --cloud cloud --role reader --device watch --create")
-        try scene.succeed("sync --db third.db")
+        try scene.sync("third")
         // Names that are taken, impossible, or of the zone's one publisher.
         for (line, code) in [
             ("device rename watch --db watch.db", 78), ("device rename kitchen --db watch.db", 78), ("device rename .x --db watch.db", 78),
@@ -78,7 +78,7 @@ import Testing
         try scene.database("b.db").run(
             "INSERT INTO buckets(id, name, createdAt, updatedAt) VALUES('x', 'by b', '2026-11-20T10:00:00Z', '2026-11-20T10:00:00Z')")
         try scene.succeed("device rename bee --db b.db")
-        for name in ["b", "a", "b"] { try scene.succeed("sync --db \(name).db") }
+        try scene.sync("b", "a", "b")
         #expect(try scene.contents("a.db") == scene.contents("b.db"))
         #expect(try scene.succeed("history --db a.db").contains("bee"))
     }
@@ -88,9 +88,9 @@ import Testing
         try scene.succeed("device forget watch --db phone.db")
         #expect(try !scene.succeed("status --db phone.db --all").contains("device watch"))
         // It was not gone after all.
-        try scene.succeed("sync --db phone.db")
+        try scene.sync("phone")
         try scene.database("phone.db").run("UPDATE buckets SET name = 'newer'")
-        for name in ["phone", "watch"] { try scene.succeed("sync --db \(name).db") }
+        try scene.sync("phone", "watch")
         #expect(try scene.succeed("status --db phone.db --all").contains("device watch (reader): version 2"))
         for (line, code) in [
             ("device forget nobody --db phone.db", 66), ("device forget phone --db phone.db", 78), ("device forget phone --db watch.db", 78),

@@ -77,7 +77,7 @@ import Testing
         try expectIdle("watch.db", scene, wal: true)
         // Also one that has told something and was answered.
         try scene.database("watch.db").run("UPDATE notifications SET readAt = '2026-05-01T00:00:00Z' WHERE id = (SELECT min(id) FROM notifications)")
-        for database in ["watch.db", "phone.db", "watch.db"] { try scene.succeed("sync --db \(database)") }
+        try scene.sync("watch", "phone", "watch")
         try scene.database("watch.db").run("PRAGMA journal_mode = DELETE")
         try expectIdle("watch.db", scene, wal: false)
     }
@@ -107,7 +107,7 @@ import Testing
         let scene = try Scene.phoneAndWatch()
         _ = try idleSync("phone.db", scene)
         try scene.database("watch.db").run("UPDATE notifications SET readAt = '2026-05-01T00:00:00Z' WHERE id = (SELECT min(id) FROM notifications)")
-        try scene.succeed("sync --db watch.db")
+        try scene.sync("watch")
         #expect(try scene.succeed("sync --db phone.db").contains("published version 2"))
         #expect(try scene.database("phone.db").run("SELECT count(*) FROM notifications WHERE readAt = '2026-05-01T00:00:00Z'") == "1\n")
     }

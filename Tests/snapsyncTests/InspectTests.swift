@@ -7,7 +7,7 @@ import Testing
     @Test func catIsWhatZcatSays() throws {
         let scene = try Scene.phoneAndWatch(notifications: 2500, buckets: 5)
         let first = try scene.scratch.read(scene.asset("notifications"))
-        try scene.succeed("generate --db phone.db --mark-read 5")
+        try scene.markRead(5)
         try scene.succeed("export --db phone.db")
         for dataset in ["buckets", "notifications"] {
             let newest = try Gzip.decompress(scene.scratch.path(scene.asset(dataset)))
@@ -35,7 +35,7 @@ import Testing
     @Test func historyListsWhatEachVersionChanged() throws {
         let scene = try Scene.phone()
         for seed in 1...3 {
-            try scene.succeed("generate --db phone.db --mark-read 1 --seed \(seed)")
+            try scene.markRead(1, from: seed)
             try scene.succeed("export --db phone.db")
         }
         let versions = try #require(try scene.json("history --db phone.db")["versions"] as? [[String: Any]])
@@ -59,7 +59,7 @@ import Testing
     @Test func statusSaysHowFarApart() throws {
         let scene = try Scene.phoneAndWatch()
         for seed in 1...2 {
-            try scene.succeed("generate --db phone.db --mark-read 1 --seed \(seed)")
+            try scene.markRead(1, from: seed)
             try scene.succeed("export --db phone.db")
         }
         let text = try scene.succeed("status --db watch.db")
@@ -73,7 +73,7 @@ import Testing
 
     @Test func lookingChangesNothing() throws {
         let scene = try Scene.phoneAndWatch()
-        try scene.succeed("generate --db phone.db --mark-read 1")
+        try scene.markRead(1)
         try scene.succeed("export --db phone.db")
         let (cloud, watch, phone) = (try scene.cloudListing(), try scene.database("watch.db").dump(), try scene.database("phone.db").dump())
         for database in ["watch.db", "phone.db"] {
@@ -87,7 +87,7 @@ import Testing
 
     @Test func verifyCountsWhatItChecked() throws {
         let scene = try Scene.phoneAndWatch(notifications: 2500, buckets: 5)
-        try scene.succeed("generate --db phone.db --mark-read 1")
+        try scene.markRead(1)
         try scene.succeed("export --db phone.db")
         let newest = try scene.json("verify --cloud cloud")
         #expect(newest["versions"] as? Int == 1 && (newest["sound"] as? [[String: Any]])?.count == 2 && newest["localMatches"] == nil)

@@ -9,19 +9,19 @@ import Testing
     private static func key(_ number: String) -> String { "printf('%0100d', \(number))" }
 
     private func scene(_ second: String) throws -> Scene {
-        let scene = try Scene()
-        try scene.database("a.db").run(
-            """
-            CREATE TABLE things(id TEXT PRIMARY KEY NOT NULL, note TEXT, updated_at TEXT);
-            WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(Self.rowCount))
-            INSERT INTO things SELECT \(Self.key("i")), 'first', '2026-01-01T00:00:00Z' FROM n;
-            """)
-        let peers = second == "peer"
-        try scene.succeed("init --db a.db --cloud cloud --role \(peers ? "peer" : "writer") --device a --tables all")
-        try scene.succeed("sync --db a.db")
-        try scene.succeed("init --db b.db --cloud cloud --role \(second) --device b --create")
-        try scene.succeed("sync --db b.db")
-        return scene
+        try Scene.copy(of: "things of \(second)") { scene in
+            try scene.database("a.db").run(
+                """
+                CREATE TABLE things(id TEXT PRIMARY KEY NOT NULL, note TEXT, updated_at TEXT);
+                WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(Self.rowCount))
+                INSERT INTO things SELECT \(Self.key("i")), 'first', '2026-01-01T00:00:00Z' FROM n;
+                """)
+            let peers = second == "peer"
+            try scene.succeed("init --db a.db --cloud cloud --role \(peers ? "peer" : "writer") --device a --tables all")
+            try scene.sync("a")
+            try scene.succeed("init --db b.db --cloud cloud --role \(second) --device b --create")
+            try scene.sync("b")
+        }
     }
 
     private func newestIndex(_ scene: Scene) throws -> (index: String, asset: String) {
@@ -40,7 +40,7 @@ import Testing
         try scene.database("a.db").run("UPDATE things SET note = 'second'")
         try scene.database("a.db").run("UPDATE things SET note = 'third' WHERE id IN (\(Self.key("7")), \(Self.key("9000")))")
         try scene.database("a.db").run("DELETE FROM things WHERE id = \(Self.key("8"))")
-        try scene.succeed("sync --db a.db")
+        try scene.sync("a")
         let (index, asset) = try newestIndex(scene)
         #expect(try String(contentsOfFile: index, encoding: .utf8).hasPrefix("{\"formatVersion\":1,"))
         // The reader that was written from the page alone agrees.
@@ -50,17 +50,16 @@ import Testing
             run.text.contains("\(Self.rowCount - 1) entities") && run.text.contains("0 held, 1 deletions, \(2 * (Self.rowCount - 1)) instants"),
             "\(run.text)\(run.errorText)")
 
-        try scene.succeed("sync --db b.db")
+        try scene.sync("b")
         try scene.succeed("verify --local --db b.db")
         #expect(try instants(scene, "b") == instants(scene, "a"))
         #expect(try scene.database("b.db").run("SELECT note, count(*) FROM things GROUP BY note ORDER BY 1") == "second|\(Self.rowCount - 3)\nthird|2\n")
 
         // Edits on top travel as a change asset, and the version read whole is the same.
         try scene.database("a.db").run("UPDATE things SET note = 'fourth' WHERE id < \(Self.key("20"))")
-        try scene.succeed("sync --db a.db")
-        try scene.succeed("sync --db b.db")
+        try scene.sync("a", "b")
         try scene.succeed("init --db c.db --cloud cloud --role reader --device c --create")
-        try scene.succeed("sync --db c.db")
+        try scene.sync("c")
         for device in ["b", "c"] { #expect(try instants(scene, device) == instants(scene, "a")) }
         let text = try scene.succeed("cat things --db c.db")
         #expect(text.contains(#","columns":{"note":[{"from":"#))
@@ -70,9 +69,9 @@ import Testing
 
         // Once the application dates its rows, nothing is left that needs version 2.
         try scene.database("a.db").run("UPDATE things SET updated_at = strftime('%Y-%m-%dT%H:%M:%fZ')")
-        try scene.succeed("sync --db a.db")
+        try scene.sync("a")
         #expect(try String(contentsOfFile: newestIndex(scene).index, encoding: .utf8).hasPrefix("{\"formatVersion\":1,"))
-        try scene.succeed("sync --db b.db")
+        try scene.sync("b")
         #expect(try instants(scene, "b") == instants(scene, "a"))
     }
 
@@ -84,9 +83,9 @@ import Testing
         try scene.database("a.db").run("UPDATE things SET note = 'rewritten'")
         Thread.sleep(forTimeInterval: 0.02)
         try scene.database("b.db").run("UPDATE things SET note = 'after' WHERE id = \(Self.key("200"))")
-        try scene.succeed("sync --db a.db")
+        try scene.sync("a")
         #expect(try scene.run("sync --db b.db").text.contains("2 edits lost"))
-        try scene.succeed("sync --db a.db")
+        try scene.sync("a")
         for device in ["a", "b"] {
             #expect(
                 try scene.database("\(device).db").run("SELECT note, count(*) FROM things GROUP BY note ORDER BY 1")
@@ -99,12 +98,12 @@ import Testing
     @Test func damagedTailsAreMended() throws {
         let scene = try scene("reader")
         try scene.database("a.db").run("UPDATE things SET note = 'second'")
-        try scene.succeed("sync --db a.db")
+        try scene.sync("a")
         let (index, _) = try newestIndex(scene)
         try FileManager.default.removeItem(atPath: index)
         try scene.succeed("repair --db a.db")
         #expect(FileManager.default.fileExists(atPath: index))
-        try scene.succeed("sync --db b.db")
+        try scene.sync("b")
         try scene.succeed("verify --local --db b.db")
     }
 }

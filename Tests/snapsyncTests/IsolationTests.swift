@@ -87,13 +87,13 @@ import Testing
         #expect(try scene.contents("watch.db") == rows)
         #expect(try scene.database("watch.db").dump() == dump)
         // It left no lock behind.
-        try scene.succeed("sync --db watch.db")
+        try scene.sync("watch")
         try scene.succeed("verify --local --db watch.db")
     }
 
     @Test func databaseThatIsLockedByAnotherProgramAsksToTryAgain() throws {
         let scene = try Scene.phoneAndWatch()
-        try scene.succeed("generate --db phone.db --mark-read 2")
+        try scene.markRead(2)
         try scene.succeed("export --db phone.db")
         let before = try scene.contents("watch.db")
         // The other program holds its transaction for as long as the command runs.

@@ -14,29 +14,29 @@ import Testing
         """
 
     private func shop() throws -> Scene {
-        let scene = try Scene()
-        try scene.scratch.write(Self.datasets, to: "shop.json")
-        for name in ["desk", "phone"] {
-            try scene.database("\(name).db").run(
+        try Scene.copy(of: "a shop") { scene in
+            try scene.scratch.write(Self.datasets, to: "shop.json")
+            for name in ["desk", "phone"] {
+                try scene.database("\(name).db").run(
+                    """
+                    CREATE TABLE customers(id TEXT PRIMARY KEY NOT NULL, name TEXT NOT NULL, email TEXT UNIQUE);
+                    CREATE TABLE orders(id TEXT PRIMARY KEY NOT NULL, customer TEXT NOT NULL REFERENCES customers(id), state TEXT NOT NULL, note TEXT,
+                        updated_at TEXT NOT NULL);
+                    CREATE TABLE prices(article TEXT PRIMARY KEY NOT NULL, cents INTEGER NOT NULL);
+                    """)
+            }
+            try scene.database("desk.db").run(
                 """
-                CREATE TABLE customers(id TEXT PRIMARY KEY NOT NULL, name TEXT NOT NULL, email TEXT UNIQUE);
-                CREATE TABLE orders(id TEXT PRIMARY KEY NOT NULL, customer TEXT NOT NULL REFERENCES customers(id), state TEXT NOT NULL, note TEXT,
-                    updated_at TEXT NOT NULL);
-                CREATE TABLE prices(article TEXT PRIMARY KEY NOT NULL, cents INTEGER NOT NULL);
+                INSERT INTO customers VALUES('c1', 'Ann', 'ann@example.org'), ('c2', 'Bob', NULL);
+                INSERT INTO orders VALUES('o1', 'c1', 'open', 'call first', '2026-01-01T00:00:00Z'), ('o2', 'c1', 'open', NULL, '2026-01-01T00:00:00Z'),
+                    ('o3', 'c2', 'open', NULL, '2026-01-01T00:00:00Z'), ('o4', 'c2', 'open', NULL, '2026-01-01T00:00:00Z');
+                INSERT INTO prices VALUES('pen', 120);
                 """)
+            for (name, role) in [("desk", "writer"), ("phone", "reader")] {
+                try scene.succeed("init --db \(name).db --cloud cloud --role \(role) --device \(name) --datasets shop.json")
+                try scene.succeed("sync --db \(name).db")
+            }
         }
-        try scene.database("desk.db").run(
-            """
-            INSERT INTO customers VALUES('c1', 'Ann', 'ann@example.org'), ('c2', 'Bob', NULL);
-            INSERT INTO orders VALUES('o1', 'c1', 'open', 'call first', '2026-01-01T00:00:00Z'), ('o2', 'c1', 'open', NULL, '2026-01-01T00:00:00Z'),
-                ('o3', 'c2', 'open', NULL, '2026-01-01T00:00:00Z'), ('o4', 'c2', 'open', NULL, '2026-01-01T00:00:00Z');
-            INSERT INTO prices VALUES('pen', 120);
-            """)
-        for (name, role) in [("desk", "writer"), ("phone", "reader")] {
-            try scene.succeed("init --db \(name).db --cloud cloud --role \(role) --device \(name) --datasets shop.json")
-            try scene.succeed("sync --db \(name).db")
-        }
-        return scene
     }
 
     @Test func everyChangeThatNoMessageCarriesIsToldWithItsReason() throws {
@@ -75,7 +75,7 @@ import Testing
         #expect(try scene.value("SELECT state || ', ' || note FROM orders WHERE id = 'o1'", in: "desk.db") == "paid, call first")
         // A row that no version can have stops nothing.
         #expect(try scene.succeed("conflicts --db desk.db").contains("customers odd (refused: the text is not UTF-8"))
-        try scene.succeed("sync --db phone.db")
+        try scene.sync("phone")
         #expect(try scene.value("SELECT state || ', ' || note FROM orders WHERE id = 'o1'", in: "phone.db") == "paid, secret")
         #expect(try scene.value("SELECT count(*) FROM snapsync_sent", in: "phone.db") == "0")
     }
@@ -84,9 +84,9 @@ import Testing
     @Test func aPatchThatLosesIsRecordedWithThePublishersOtherColumns() throws {
         let scene = try shop()
         try scene.database("phone.db").run("UPDATE orders SET state = 'paid', note = 'secret', updated_at = '2026-02-01T00:00:00Z' WHERE id = 'o1'")
-        try scene.succeed("sync --db phone.db")
+        try scene.sync("phone")
         try scene.database("desk.db").run("UPDATE orders SET state = 'void', note = 'of the desk', updated_at = '2030-03-01T00:00:00Z' WHERE id = 'o1'")
-        try scene.succeed("sync --db desk.db")
+        try scene.sync("desk")
         let entries = try #require(try scene.json("conflicts --db desk.db")["conflicts"] as? [[String: Any]])
         let lost = try #require((entries.first?["lost"] as? [String: Any])?["entity"] as? String)
         #expect(lost.contains(#""state":"paid""#) && lost.contains(#""note":"of the desk""#), "\(lost)")

@@ -8,10 +8,7 @@ import Testing
         let scene: Scene
         let clock: ShiftedClock
 
-        init() throws {
-            scene = try Scene()
-            clock = try ShiftedClock(in: scene.scratch)
-        }
+        init() throws { (scene, clock) = try ShiftedClock.scene() }
 
         /// An edit by a clock that ran ahead was decided. An edit on top of what stayed of that change is of the clock that is right now, so it
         /// loses to a later one of the writer.

@@ -98,27 +98,25 @@ import Testing
         Scene.checkRefusal(early, exit: 66, saying: ["nothing has been published yet", "run snapsync sync on a first"])
         #expect(try scene.database("b.db").query("SELECT count(*) FROM sqlite_schema WHERE name LIKE 'snapsync%'") == "0")
         try scene.database("a.db").run("INSERT INTO todo(text) VALUES('one')")
-        try scene.succeed("sync --db a.db")
+        try scene.sync("a")
         #expect(try join(scene, "b")["keyRange"] as? Int == 1)
-        try scene.succeed("sync --db b.db")
+        try scene.sync("b")
         try scene.database("b.db").run("INSERT INTO todo(text) VALUES('two')")
-        try scene.succeed("sync --db b.db")
+        try scene.sync("b")
 
         try scene.succeed("detach --db b.db")
         try scene.database("b.db").run("INSERT INTO todo(text) VALUES('while detached')")
         #expect(try join(scene, "b", "--key-range --take-over --adopt")["keyRange"] as? Int == 1)
-        try scene.succeed("sync --db b.db")
+        try scene.sync("b")
 
         // A copy of the database has the same range until it finds out that it is a copy.
-        try scene.succeed("sync --db b.db")
+        try scene.sync("b")
         try scene.scratch.copy(scene.scratch.path("b.db"), to: "copy.db")
         try scene.database("b.db").run("INSERT INTO todo(text) VALUES('original')")
-        try scene.succeed("sync --db b.db")
-        try scene.succeed("sync --db copy.db")
-        try scene.succeed("sync --db copy.db")
+        try scene.sync("b", "copy", "copy")
         try scene.database("copy.db").run("INSERT INTO todo(text) VALUES('copy')")
         try scene.database("b.db").run("INSERT INTO todo(text) VALUES('original too')")
-        for name in ["copy", "b", "a", "copy"] { try scene.succeed("sync --db \(name).db") }
+        try scene.sync("copy", "b", "a", "copy")
         for name in ["a", "b", "copy"] {
             #expect(try texts(scene, name) == "copy\none\noriginal\noriginal too\ntwo\nwhile detached")
         }
@@ -134,12 +132,12 @@ import Testing
             try scene.succeed("sync --db \(name).db")
         }
         for name in ["a", "b"] { try scene.database("\(name).db").run("INSERT INTO todo VALUES(77, 'by \(name)')") }
-        try scene.succeed("sync --db a.db")
+        try scene.sync("a")
         #expect(try scene.succeed("sync --db b.db").contains("1 edit lost"))
         let conflicts = try #require(try scene.json("conflicts --db b.db")["conflicts"] as? [[String: Any]])
         #expect(conflicts.first?["reason"] as? String == "sameKey")
         try scene.succeed("conflicts take 1 --db b.db")
-        for name in ["b", "a"] { try scene.succeed("sync --db \(name).db") }
+        try scene.sync("b", "a")
         #expect(try texts(scene, "a") == "by a\nby b")
         // What comes back gets a key of the device's own range.
         #expect(try scene.database("b.db").query("SELECT count(*) FROM todo WHERE id >> 20 & 255 = 128") == "1")
@@ -155,7 +153,7 @@ import Testing
             try scene.succeed("sync --db \(name).db")
             try scene.database("\(name).db").run("INSERT INTO todo(text) VALUES('by \(name)')")
         }
-        for name in ["a", "b", "a"] { try scene.succeed("sync --db \(name).db") }
+        try scene.sync("a", "b", "a")
         #expect(try scene.json("status --db b.db")["conflicts"] as? Int == 1)
     }
 }

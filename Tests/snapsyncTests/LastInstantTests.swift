@@ -40,16 +40,16 @@ import Testing
     @Test func twoPeersThatChangeSuchARowEndWithTheSame() throws {
         let scene = try scene()
         try scene.succeed("init --db one.db --cloud cloud --role peer --device one --datasets terms.json --shared-keys")
-        try scene.succeed("sync --db one.db")
+        try scene.sync("one")
         try scene.succeed("init --db two.db --cloud cloud --role peer --device two --datasets terms.json --shared-keys")
-        try scene.succeed("sync --db two.db")
+        try scene.sync("two")
         #expect(try rows(scene, "two.db") == rows(scene, "one.db"))
         for (one, two) in [
             ("UPDATE terms SET text = 'one'", "UPDATE terms SET text = 'two'"), ("DELETE FROM terms WHERE id = 1", "UPDATE terms SET text = 'three'"),
         ] {
             try scene.database("one.db").run(one)
             try scene.database("two.db").run(two)
-            for database in ["one.db", "two.db", "one.db", "two.db"] { try scene.succeed("sync --db \(database)") }
+            try scene.sync("one", "two", "one", "two")
             #expect(try rows(scene, "one.db") == rows(scene, "two.db"))
         }
     }

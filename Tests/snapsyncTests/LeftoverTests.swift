@@ -35,18 +35,18 @@ import Testing
         let scene = try Scene.phoneAndWatch()
         let mark = "UPDATE notifications SET readAt = '2026-01-01T00:00:00Z' WHERE id = (SELECT min(id) FROM notifications)"
         try scene.database("watch.db").run(mark)
-        try scene.succeed("sync --db watch.db")
+        try scene.sync("watch")
         let message = scene.scratch.path(try scene.newest("messages/watch"))
         try FileManager.default.copyItem(atPath: message, toPath: scene.scratch.path("kept"))
-        for name in ["phone", "watch"] { try scene.succeed("sync --db \(name).db") }
+        try scene.sync("phone", "watch")
         #expect(!FileManager.default.fileExists(atPath: message))
         try FileManager.default.moveItem(atPath: scene.scratch.path("kept"), toPath: message)
         #expect(try scene.succeed("sync --db phone.db") == "nothing new since version 2; nothing was written\n")
         try scene.database("watch.db").run(mark.replacing("min(id)", with: "max(id)"))
-        try scene.succeed("sync --db watch.db")
+        try scene.sync("watch")
         #expect(!FileManager.default.fileExists(atPath: message))
         #expect(try scene.files("messages/watch").count == 1)
-        for name in ["phone", "watch"] { try scene.succeed("sync --db \(name).db") }
+        try scene.sync("phone", "watch")
         #expect(try scene.files("messages/watch") == [])
         #expect(try scene.value("SELECT count(*) FROM notifications WHERE readAt = '2026-01-01T00:00:00Z'", in: "phone.db") == "2")
     }

@@ -66,9 +66,9 @@ import Testing
             UPDATE "\(Self.one)" SET "n\(Self.one)" = 1, "n\(Self.other)" = 2; ALTER TABLE "\(Self.other)" RENAME COLUMN v TO "v\(Self.other)";
             """)
         try scene.succeed("describe --update --db a.db")
-        try scene.succeed("sync --db a.db")
+        try scene.sync("a")
         try scene.succeed("describe --update --create --db b.db")
-        try scene.succeed("sync --db b.db")
+        try scene.sync("b")
         let sql = "SELECT DISTINCT \"n\(Self.one)\", \"n\(Self.other)\" FROM \"\(Self.one)\""
         #expect(try scene.database("b.db").run(sql) == "1|2\n")
     }

@@ -10,7 +10,7 @@ import Testing
         #expect(try scene.database("watch.db").run("SELECT count(*) FROM notifications") == "150\n")
         #expect(try scene.contents("watch.db") == scene.contents("phone.db"))
 
-        try scene.succeed("generate --db phone.db --mark-read 5 --seed 3")
+        try scene.markRead(5, from: 3)
         try scene.database("phone.db").run(
             """
             DELETE FROM notifications WHERE id IN (SELECT id FROM notifications ORDER BY id LIMIT 7);
@@ -19,8 +19,7 @@ import Testing
                 WHERE id = (SELECT max(id) FROM notifications);
             """)
         #expect(try scene.contents("watch.db") != scene.contents("phone.db"))
-        try scene.succeed("sync --db phone.db")
-        try scene.succeed("sync --db watch.db")
+        try scene.sync("phone", "watch")
         #expect(try scene.database("watch.db").run("SELECT count(*) FROM notifications") == "143\n")
         #expect(try scene.contents("watch.db") == scene.contents("phone.db"))
     }
@@ -150,7 +149,7 @@ import Testing
     @Test func onlyTheDatasetThatChangedIsWritten() throws {
         let scene = try Scene.phoneAndWatch()
         let bucketsAsset = try scene.asset("buckets")
-        try scene.succeed("generate --db phone.db --mark-read 1")
+        try scene.markRead(1)
         let report = try scene.json("export --db phone.db")
         #expect((report["written"] as? [[String: Any]])?.map { $0["name"] as? String } == ["notifications"])
         #expect(report["unchanged"] as? [String] == ["buckets"])

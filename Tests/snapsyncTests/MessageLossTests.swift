@@ -19,11 +19,11 @@ import Testing
 
     /// A writer and a reader that has sent so many read marks in one message.
     private func sent(_ count: Int) throws -> Scene {
-        let scene = try Scene.phoneAndWatch()
-        try scene.database("watch.db").run("\(Self.mark) \(count))")
-        try scene.succeed("sync --db watch.db")
-        #expect(try names(scene).count == 1)
-        return scene
+        try Scene.copy(of: "\(count) edits that were sent", from: .phoneAndWatch()) { scene in
+            try scene.database("watch.db").run("\(Self.mark) \(count))")
+            try scene.sync("watch")
+            #expect(try names(scene).count == 1)
+        }
     }
 
     private func expectSettled(_ scene: Scene, at location: SourceLocation = #_sourceLocation) throws {
@@ -37,7 +37,7 @@ import Testing
         let scene = try sent(2)
         let names = try names(scene), bytes = try scene.scratch.read("\(folder("watch"))/\(names[0])")
         try remove("\(Scene.zone)/\(lost)", scene)
-        try scene.succeed("sync --db phone.db")
+        try scene.sync("phone")
 
         // Looking says that it is gone, and changes nothing.
         #expect(
@@ -58,7 +58,7 @@ import Testing
         let again = try scene.json("sync --db watch.db")
         #expect((again["messages"] as? [String: Int])?["putBack"] == 0)
         #expect(try scene.succeed("sync --db phone.db").contains("edits of readers: 2 applied"))
-        try scene.succeed("sync --db watch.db")
+        try scene.sync("watch")
         #expect(try scene.database("phone.db").run(Self.marked) == "2\n")
         try expectSettled(scene)
     }
@@ -71,7 +71,7 @@ import Testing
         #expect(
             try scene.succeed("sync --db watch.db").hasSuffix("put the message with undecided edits back: it was missing from the mailbox, or damaged there\n"))
         #expect(try scene.scratch.read(file) == bytes)
-        for database in ["phone.db", "watch.db"] { try scene.succeed("sync --db \(database)") }
+        try scene.sync("phone", "watch")
         #expect(try scene.database("phone.db").run(Self.marked) == "4\n")
         try expectSettled(scene)
     }
@@ -83,10 +83,10 @@ import Testing
         try FileManager.default.createDirectory(atPath: scene.scratch.path(file), withIntermediateDirectories: false)
         Scene.checkRefusal(try scene.run("sync --db watch.db"), exit: 65, saying: [name, "something else than a plain file"])
         try scene.database("watch.db").run("DELETE FROM notifications WHERE id = (SELECT max(id) FROM notifications)")
-        try scene.succeed("sync --db watch.db")
+        try scene.sync("watch")
         #expect(try names(scene).count == 2)
         try remove(file, scene)
-        for database in ["phone.db", "watch.db"] { try scene.succeed("sync --db \(database)") }
+        try scene.sync("phone", "watch")
         #expect(try scene.database("phone.db").run(Self.marked) == "3\n")
         try expectSettled(scene)
     }
@@ -96,7 +96,7 @@ import Testing
         let scene = try Scene.phoneAndWatch()
         try scene.scratch.copy(scene.scratch.path("watch.db"), to: "backup.db")
         try scene.database("watch.db").run("\(Self.mark) 1)")
-        try scene.succeed("sync --db watch.db")
+        try scene.sync("watch")
         try? FileManager.default.removeItem(atPath: scene.scratch.path(name))
         try scene.scratch.copy(scene.scratch.path("backup.db"), to: name)
         let mark = Self.mark.replacing("ORDER BY id LIMIT", with: "ORDER BY id DESC LIMIT")
@@ -115,18 +115,18 @@ import Testing
         let scene = try sent(1)
         try FileManager.default.removeItem(atPath: scene.scratch.path("watch.db"))
         try scene.succeed("init --db watch.db --cloud cloud --role reader --device watch --create --take-over")
-        try scene.succeed("sync --db watch.db")
+        try scene.sync("watch")
         try scene.database("watch.db").run("DELETE FROM notifications WHERE id = (SELECT max(id) FROM notifications)")
-        try scene.succeed("sync --db watch.db")
+        try scene.sync("watch")
         #expect(try names(scene).count == 2)
-        for database in ["phone.db", "watch.db"] { try scene.succeed("sync --db \(database)") }
+        try scene.sync("phone", "watch")
         #expect(try scene.database("phone.db").run(Self.marked) == "1\n")
         try expectSettled(scene)
     }
 
     @Test func decidedMessageIsNotPutBack() throws {
         let scene = try sent(1)
-        try scene.succeed("sync --db phone.db")
+        try scene.sync("phone")
         // Somebody removes the file before its author has the version that decides its edits: the author imports that first.
         try remove(folder("watch"), scene)
         #expect(try scene.json("sync --db watch.db")["messages"] == nil)
@@ -138,21 +138,21 @@ import Testing
         let scene = try Scene()
         try scene.succeed("generate --db phone.db --notifications 6 --buckets 1")
         try scene.succeed("init --db phone.db --cloud one --role writer --device phone")
-        try scene.succeed("sync --db phone.db")
+        try scene.sync("phone")
         try scene.replicate("one", "two", conflict: nil)
         try scene.succeed("init --db watch.db --cloud two --role reader --device watch --create")
-        try scene.succeed("sync --db watch.db")
+        try scene.sync("watch")
         try scene.database("watch.db").run("\(Self.mark) 1)")
-        try scene.succeed("sync --db watch.db")
+        try scene.sync("watch")
         try scene.replicate("one", "two", conflict: nil)
-        try scene.succeed("sync --db phone.db")
+        try scene.sync("phone")
         // Would the mark be applied twice, it would undo this.
         try scene.database("phone.db").run("UPDATE notifications SET readAt = NULL WHERE readAt = '2026-11-20T10:00:00Z'")
-        try scene.succeed("sync --db phone.db")
+        try scene.sync("phone")
         for cloud in ["one", "two"] { try remove(folder("watch", cloud), scene) }
         #expect((try scene.json("sync --db watch.db")["messages"] as? [String: Int])?["putBack"] == 1)
         try scene.replicate("one", "two", conflict: nil)
-        for database in ["phone.db", "watch.db"] { try scene.succeed("sync --db \(database)") }
+        try scene.sync("phone", "watch")
         #expect(try names(scene, in: "two") == [])
         #expect(try scene.database("phone.db").run(Self.marked) == "0\n")
         #expect(try scene.contents("watch.db") == scene.contents("phone.db"))

@@ -33,7 +33,7 @@ import Testing
         #expect(try scene.succeed("status --db phone.db").contains("\n  edits of readers: 3 to be decided here\n"))
         #expect(try scene.succeed("sync --db phone.db").contains("\n  edits of readers: 3 applied\n"))
         #expect(try scene.database("phone.db").run(read) == "3\n")
-        try scene.succeed("sync --db watch.db")
+        try scene.sync("watch")
         #expect(try scene.database("watch.db").run(read) == "3\n")
         try expectSettled(scene)
         #expect(try scene.succeed("sync --db phone.db") == "nothing new since version 2; nothing was written\n")
@@ -43,7 +43,7 @@ import Testing
         let scene = try Scene.phoneAndWatch()
         try scene.database("watch.db").run(
             "UPDATE notifications SET readAt = '2026-11-20T10:00:00Z', updatedAt = '2026-11-20T10:00:00Z' WHERE id = (SELECT min(id) FROM notifications)")
-        try scene.succeed("sync --db watch.db")
+        try scene.sync("watch")
         let key = try scene.database("watch.db").run("SELECT min(id) FROM notifications").trimmingCharacters(in: .newlines)
         let name = try #require(try mailbox(scene).first)
         try Python.run(
@@ -80,16 +80,16 @@ import Testing
         let phone = scene.database("phone.db"), watch = scene.database("watch.db"), folder = scene.scratch.path("\(Scene.zone)/messages")
         let one = "WHERE id = (SELECT min(id) FROM notifications)"
         try watch.run("DELETE FROM notifications \(one)")
-        try scene.succeed("sync --db watch.db")
+        try scene.sync("watch")
         try phone.run("UPDATE notifications SET title = 'of the phone' \(one)")
         try FileManager.default.moveItem(atPath: folder, toPath: folder + ".held")
-        try scene.succeed("sync --db phone.db")
+        try scene.sync("phone")
         try FileManager.default.moveItem(atPath: folder + ".held", toPath: folder)
-        try scene.succeed("sync --db watch.db")
+        try scene.sync("watch")
         #expect(try watch.run("SELECT title FROM notifications \(one)") == "of the phone\n")
         try phone.run("DELETE FROM notifications \(one)")
         try watch.run("UPDATE notifications SET readAt = '2026-11-20T10:00:00Z' \(one)")
-        try scene.succeed("sync --db phone.db")
+        try scene.sync("phone")
         try round(scene)
         #expect(try watch.run("SELECT count(*) FROM notifications") == "29\n")
         try expectSettled(scene)
@@ -117,7 +117,7 @@ import Testing
     @Test func bucketThatAReaderAddedAndDeletedIsImportedEvenIfItsVersionWasPruned() throws {
         let scene = try Scene.phoneAndWatch()
         try scene.database("phone.db").run(Self.bucket)
-        try scene.succeed("sync --db phone.db")
+        try scene.sync("phone")
         try scene.age()
         try scene.succeed("prune --keep-last 1 --db phone.db")
         try scene.database("watch.db").run(Self.bucket)
@@ -130,10 +130,10 @@ import Testing
     @Test func deletionThatTheWriterMadeLaterIsNotSent() throws {
         let scene = try Scene.phoneAndWatch()
         try scene.database("watch.db").run(Self.bucket)
-        for database in ["watch.db", "phone.db"] { try scene.succeed("sync --db \(database)") }
+        try scene.sync("watch", "phone")
         // The reader has not read the answer yet when it deletes its bucket.
         for database in ["watch.db", "phone.db"] { try scene.database(database).run("DELETE FROM buckets WHERE id = 'b'") }
-        try scene.succeed("sync --db phone.db")
+        try scene.sync("phone")
         #expect(!(try scene.succeed("sync --db watch.db")).contains("sent "))
         #expect(try scene.succeed("sync --db phone.db") == "nothing new since version 3; nothing was written\n")
         try expectSettled(scene)
@@ -145,14 +145,14 @@ import Testing
         let look = "SELECT title, readAt FROM notifications WHERE id = \(key)"
         try scene.database("watch.db").run("UPDATE notifications SET readAt = '2026-11-20T10:00:00Z' WHERE id = \(key)")
         try scene.database("phone.db").run("UPDATE notifications SET title = 'corrected' WHERE id = \(key)")
-        try scene.succeed("sync --db phone.db")
+        try scene.sync("phone")
         // The text of the writer comes in, and the mark stays.
-        try scene.succeed("sync --db watch.db")
+        try scene.sync("watch")
         #expect(try scene.database("watch.db").run(look) == "corrected|2026-11-20T10:00:00Z\n")
         try scene.database("phone.db").run("UPDATE notifications SET title = 'corrected again' WHERE id = \(key)")
-        try scene.succeed("sync --db phone.db")
+        try scene.sync("phone")
         #expect(try scene.database("phone.db").run(look) == "corrected again|2026-11-20T10:00:00Z\n")
-        try scene.succeed("sync --db watch.db")
+        try scene.sync("watch")
         #expect(try scene.database("watch.db").run(look) == "corrected again|2026-11-20T10:00:00Z\n")
         try expectSettled(scene)
     }
@@ -162,7 +162,7 @@ import Testing
         let key = "(SELECT min(id) FROM notifications)"
         try scene.database("watch.db").run("UPDATE notifications SET readAt = '2026-11-20T10:00:00Z' WHERE id = \(key)")
         try scene.database("phone.db").run("UPDATE notifications SET title = 'corrected' WHERE id = \(key)")
-        try scene.succeed("sync --db phone.db")
+        try scene.sync("phone")
         try scene.succeed("import --db watch.db")
         #expect(try scene.database("watch.db").run("SELECT title, readAt FROM notifications WHERE id = \(key)") == "corrected|2026-11-20T10:00:00Z\n")
         #expect(try mailbox(scene) == [])
@@ -198,7 +198,7 @@ import Testing
         let scene = try Scene.phoneAndWatch()
         try scene.database("watch.db").run(
             "UPDATE notifications SET readAt = '2026-11-20T10:00:00Z' WHERE id IN (SELECT id FROM notifications ORDER BY id LIMIT 2)")
-        try scene.succeed("sync --db watch.db")
+        try scene.sync("watch")
         try Python.run(
             """
             import hashlib, json, os, sys, time
@@ -273,7 +273,7 @@ import Testing
                 "edits of readers: 2 applied, 1 refused\n  warning: 21 messages in the mailbox were set aside; snapsync messages --db phone.db says why"),
             "\(exported)"
         )
-        try scene.succeed("sync --db watch.db")
+        try scene.sync("watch")
         #expect(try scene.contents("watch.db") == scene.contents("phone.db"))
         #expect(try scene.database("watch.db").run("SELECT count(*) FROM snapsync_changes") == "0\n")
     }
@@ -287,7 +287,7 @@ import Testing
         #expect(try scene.succeed("sync --db phone.db").hasPrefix("published version 2\n  buckets: 4 entities"))
         #expect(try scene.asset("notifications") != asset)
         #expect(try scene.succeed("sync --db phone.db") == "nothing new since version 2; nothing was written\n")
-        try scene.succeed("sync --db watch.db")
+        try scene.sync("watch")
         try expectSettled(scene)
         Scene.checkRefusal(try scene.run("messages --db phone.db --request-full"), exit: 78, saying: ["publishes itself", "export --full"])
     }
@@ -305,84 +305,72 @@ import Testing
         #expect(try scene.succeed("conflicts --db phone.db").contains("(valueTaken)"))
         #expect(try scene.succeed("conflicts --db watch.db").contains("(refused)"))
         #expect(try mailbox(scene) == [])
-        try scene.succeed("sync --db watch.db")
+        try scene.sync("watch")
         #expect(try mailbox(scene) == [])
         #expect(try scene.succeed("sync --db phone.db").hasPrefix("nothing new"))
     }
 
     /// The publisher refused the first edit for a later value of its own, which the reader had not seen when it made the second.
-    @Test(arguments: ["UPDATE t SET v = 'again'", "DELETE FROM t"], ["UPDATE t SET v = 'of w'", "INSERT OR REPLACE INTO t VALUES(1, 'of w')"])
+    @Test(arguments: ["UPDATE t SET v = 'again'", "DELETE FROM t"], ["UPDATE t SET v = 'of a'", "INSERT OR REPLACE INTO t VALUES(1, 'of a')"])
     func aValueThatASecondEditReplacesUnseenIsInTheJournal(second: String, ofWriter: String) throws {
-        let scene = try Scene()
-        try scene.database("w.db").run("CREATE TABLE t(id INT PRIMARY KEY NOT NULL, v TEXT); INSERT INTO t VALUES(1, 'old')")
-        try scene.succeed("init --db w.db --cloud cloud --role writer --device w --tables all --reader-edits all")
-        try scene.succeed("sync --db w.db")
-        try scene.succeed("init --db r.db --cloud cloud --role reader --device r --create")
-        try scene.succeed("sync --db r.db")
-        try scene.database("r.db").run("UPDATE t SET v = 'of r'")
-        try scene.succeed("sync --db r.db")
+        let scene = try Scene.pair("CREATE TABLE t(id INT PRIMARY KEY NOT NULL, v TEXT); INSERT INTO t VALUES(1, 'old')", roles: Self.roles)
+        try scene.database("b.db").run("UPDATE t SET v = 'of b'")
+        try scene.sync("b")
         usleep(20_000)
-        try scene.database("w.db").run(ofWriter)
+        try scene.database("a.db").run(ofWriter)
         usleep(20_000)
-        try scene.database("r.db").run(second)
-        for name in ["w", "r", "w", "r"] { try scene.succeed("sync --db \(name).db") }
-        let row = try scene.database("w.db").run("SELECT v FROM t")
-        #expect(try scene.database("r.db").run("SELECT v FROM t") == row)
-        #expect(try row == "of w\n" || scene.succeed("conflicts --db r.db").contains("v: \"of w\" lost"))
-        #expect(try scene.succeed("conflicts --db w.db").contains("v: \"of r\" lost"))
+        try scene.database("b.db").run(second)
+        try scene.sync("a", "b", "a", "b")
+        let row = try scene.database("a.db").run("SELECT v FROM t")
+        #expect(try scene.database("b.db").run("SELECT v FROM t") == row)
+        #expect(try row == "of a\n" || scene.succeed("conflicts --db b.db").contains("v: \"of a\" lost"))
+        #expect(try scene.succeed("conflicts --db a.db").contains("v: \"of b\" lost"))
     }
+
+    /// Of a pair: a writer that takes all edits of its readers, and one of them.
+    private static let roles = ("writer --reader-edits all", "reader")
 
     /// What the publisher's triggers raise refuses an edit as a CHECK does: they see it as they see a statement of the application.
     @Test(
-        arguments: ["BEFORE INSERT", "BEFORE UPDATE OF name", "AFTER UPDATE", "BEFORE DELETE"], ["RAISE(ABORT, 'it is closed')", "RAISE(FAIL, 'it is closed')"])
+        arguments: zip(["BEFORE INSERT", "BEFORE UPDATE OF name", "AFTER UPDATE", "BEFORE DELETE"], ["ABORT", "FAIL", "ABORT", "FAIL"]))
     func aTriggerOfThePublisherRefusesAnEdit(event: String, raise: String) throws {
-        let scene = try Scene()
-        try scene.database("w.db").run(
-            "CREATE TABLE t(id INT PRIMARY KEY NOT NULL, name TEXT, n INT); INSERT INTO t VALUES(1, 'one', 1), (2, 'two', 2), (3, 'three', 3)")
-        try scene.succeed("init --db w.db --cloud cloud --role writer --device w --tables all --reader-edits all")
-        try scene.succeed("sync --db w.db")
+        let scene = try Scene.pair(
+            "CREATE TABLE t(id INT PRIMARY KEY NOT NULL, name TEXT, n INT); INSERT INTO t VALUES(1, 'one', 1), (2, 'two', 2), (3, 'three', 3)",
+            roles: Self.roles)
         let row = event.hasSuffix("INSERT") || event.contains("UPDATE") ? "NEW" : "OLD"
-        try scene.database("w.db").run("CREATE TRIGGER closed \(event) ON t WHEN \(row).id IN (2, 4) BEGIN SELECT \(raise); END")
-        try scene.succeed("init --db r.db --cloud cloud --role reader --device r --create")
-        try scene.succeed("sync --db r.db")
+        try scene.database("a.db").run("CREATE TRIGGER closed \(event) ON t WHEN \(row).id IN (2, 4) BEGIN SELECT RAISE(\(raise), 'it is closed'); END")
         let refused =
             event.hasSuffix("INSERT")
             ? "INSERT INTO t VALUES(4, 'four', 4)" : event.hasSuffix("DELETE") ? "DELETE FROM t WHERE id = 2" : "UPDATE t SET name = 'x' WHERE id = 2"
-        try scene.database("r.db").run("\(refused); UPDATE t SET n = 30 WHERE id = 3; DELETE FROM t WHERE id = 1; INSERT INTO t VALUES(5, 'five', 5)")
-        try scene.succeed("sync --db r.db")
-        #expect(try scene.succeed("sync --db w.db").contains("edits of readers: 3 applied, 1 refused"))
-        for name in ["w", "r"] {
-            if name == "r" { try scene.succeed("sync --db r.db") }
+        try scene.database("b.db").run("\(refused); UPDATE t SET n = 30 WHERE id = 3; DELETE FROM t WHERE id = 1; INSERT INTO t VALUES(5, 'five', 5)")
+        try scene.sync("b")
+        #expect(try scene.sync("a").contains("edits of readers: 3 applied, 1 refused"))
+        try scene.sync("b")
+        for (name, reason) in [("a", "(refused: the trigger closed failed (it is closed))"), ("b", "(refused)")] {
             #expect(try scene.database("\(name).db").run("SELECT group_concat(id || name || n) FROM t") == "2two2,3three30,5five5\n")
-            let reason = name == "r" ? "(refused)" : "(refused: the trigger closed failed (it is closed))"
             #expect(try scene.succeed("conflicts --db \(name).db").contains(reason))
         }
-        #expect(try scene.succeed("sync --db r.db").contains("nothing") && scene.succeed("sync --db w.db").contains("nothing"))
+        #expect(try scene.sync("b").contains("nothing") && scene.sync("a").contains("nothing"))
     }
 
     /// A row that its author deletes after handing it over has lost to nobody.
     @Test func whatAReaderDeletesAgainIsNoConflict() throws {
-        let scene = try Scene()
-        try scene.database("w.db").run(
-            "CREATE TABLE t(id INT PRIMARY KEY NOT NULL, a TEXT, u TEXT UNIQUE); INSERT INTO t VALUES(1, 'a', 'one'), (2, 'b', 'two')")
-        try scene.succeed("init --db w.db --cloud cloud --role writer --device w --tables all --reader-edits all")
-        try scene.succeed("sync --db w.db")
-        try scene.succeed("init --db r.db --cloud cloud --role reader --device r --create")
-        try scene.succeed("sync --db r.db")
-        try scene.database("r.db").run("INSERT INTO t VALUES(3, 'c', 'three')")
-        try scene.succeed("sync --db r.db")
-        try scene.database("r.db").run("DELETE FROM t WHERE id = 3")
-        for name in ["w", "r", "w", "r"] { try scene.succeed("sync --db \(name).db") }
-        for name in ["w", "r"] {
+        let scene = try Scene.pair(
+            "CREATE TABLE t(id INT PRIMARY KEY NOT NULL, a TEXT, u TEXT UNIQUE); INSERT INTO t VALUES(1, 'a', 'one'), (2, 'b', 'two')", roles: Self.roles)
+        try scene.database("b.db").run("INSERT INTO t VALUES(3, 'c', 'three')")
+        try scene.sync("b")
+        try scene.database("b.db").run("DELETE FROM t WHERE id = 3")
+        try scene.sync("a", "b", "a", "b")
+        for name in ["a", "b"] {
             #expect(try scene.database("\(name).db").run("SELECT count(*) FROM t") == "2\n")
             #expect(try scene.succeed("conflicts --db \(name).db") == "no edit has lost to another one\n")
         }
         // Of an edit of two columns only one is refused.
-        try scene.database("w.db").run("UPDATE t SET u = 'taken' WHERE id = 1")
-        try scene.database("r.db").run("UPDATE t SET a = 'x', u = 'taken' WHERE id = 2")
-        for name in ["r", "w", "r"] { try scene.succeed("sync --db \(name).db") }
-        #expect(try scene.database("r.db").run("SELECT a, u FROM t WHERE id = 2") == "x|two\n")
-        let told = try scene.succeed("conflicts --db r.db")
+        try scene.database("a.db").run("UPDATE t SET u = 'taken' WHERE id = 1")
+        try scene.database("b.db").run("UPDATE t SET a = 'x', u = 'taken' WHERE id = 2")
+        try scene.sync("b", "a", "b")
+        #expect(try scene.database("b.db").run("SELECT a, u FROM t WHERE id = 2") == "x|two\n")
+        let told = try scene.succeed("conflicts --db b.db")
         #expect(told.contains(#"u: "taken" lost"#) && !told.contains("a: "), "\(told)")
     }
 
@@ -403,7 +391,7 @@ import Testing
         let row = "WHERE id = (SELECT min(id) FROM notifications WHERE tapAction IS NULL)"
         let key = try scene.database("watch.db").run("SELECT id FROM notifications \(row)").trimmingCharacters(in: .newlines)
         try scene.database("phone.db").run("DELETE FROM notifications WHERE id = '\(key)'")
-        try scene.succeed("sync --db phone.db")
+        try scene.sync("phone")
         try scene.database("watch.db").run(
             "UPDATE notifications SET readAt = '2026-11-20T10:00:00Z' WHERE id = '\(key)'; UPDATE notifications SET \(assignment) WHERE id = '\(key)'")
         try scene.age()

@@ -9,10 +9,10 @@ import Testing
 
     /// Two peers and a reader that have version 1.
     private func zone() throws -> Scene {
-        let scene = try Scene.deskAndLaptop(notifications: 12)
-        try scene.succeed("init --db watch.db --cloud cloud --role reader --device watch --create")
-        for name in Self.all { try scene.succeed("sync --db \(name)") }
-        return scene
+        try Scene.copy(of: "peers and a reader", from: .deskAndLaptop(notifications: 12)) { scene in
+            try scene.succeed("init --db watch.db --cloud cloud --role reader --device watch --create")
+            for name in Self.all { try scene.succeed("sync --db \(name)") }
+        }
     }
 
     private func edit(_ scene: Scene, _ database: String, _ sql: String) throws { try scene.database(database).run(sql) }
@@ -31,14 +31,14 @@ import Testing
         let scene = try zone()
         let marked = "SELECT count(*) FROM notifications WHERE readAt = '2026-11-20T10:00:00Z'"
         try edit(scene, "watch.db", "UPDATE notifications SET readAt = '2026-11-20T10:00:00Z' WHERE id IN (SELECT id FROM notifications ORDER BY id LIMIT 2)")
-        try scene.succeed("sync --db watch.db")
+        try scene.sync("watch")
         try edit(scene, "laptop.db", "UPDATE notifications SET title = 'laptop' WHERE id = (SELECT min(id) FROM notifications)")
         let laptop = try #require(try scene.json("sync --db laptop.db")["exported"] as? [String: Any])
         #expect(laptop["version"] as? Int == 2 && laptop["messagesApplied"] as? Int == 2)
         // The file still lies there, but another peer has answered it.
         let desk = try #require(try scene.json("sync --db desk.db")["exported"] as? [String: Any])
         #expect(desk["published"] as? Bool == false)
-        try scene.succeed("sync --db watch.db")
+        try scene.sync("watch")
         try expectSettled(scene)
         #expect(try scene.value(marked + " AND title = 'laptop'", in: "desk.db") == "1")
         #expect(try scene.value(marked, in: "desk.db") == "2")
@@ -58,13 +58,13 @@ import Testing
         try scene.succeed("restore --version 1 --db laptop.db")
         // Another peer publishes between the restoring and its commit; what it changed is not restored.
         try edit(scene, "desk.db", "UPDATE buckets SET name = 'desk'")
-        for name in ["desk.db", "laptop.db", "desk.db", "watch.db"] { try scene.succeed("sync --db \(name)") }
+        try scene.sync("desk", "laptop", "desk", "watch")
         try expectSettled(scene)
         #expect(try scene.database("desk.db").values(of: "buckets", orderedBy: "id") != first)
         #expect(first.hasSuffix(try scene.database("watch.db").values(of: "notifications", orderedBy: "id")))
         #expect(try #require(try scene.json("history --cloud cloud")["pins"] as? [[String: Any]]).compactMap { $0["version"] as? Int } == [2])
         try scene.succeed("undo --db laptop.db")
-        for name in ["laptop.db", "desk.db", "watch.db"] { try scene.succeed("sync --db \(name)") }
+        try scene.sync("laptop", "desk", "watch")
         try expectSettled(scene)
         #expect(try scene.contents("watch.db") == second)
     }
@@ -72,14 +72,14 @@ import Testing
     @Test func aPeersDataReplaceTheClouds() throws {
         let scene = try zone()
         for name in Self.publishers { try edit(scene, name, "UPDATE buckets SET color = '#\(name)'") }
-        try scene.succeed("sync --db laptop.db")
+        try scene.sync("laptop")
         // Desk's are the earlier edits; they win for it says so.
         #expect(try scene.json("replace cloud --yes --db desk.db")["exported"] is [String: Any])
-        for name in ["laptop.db", "watch.db"] { try scene.succeed("sync --db \(name)") }
+        try scene.sync("laptop", "watch")
         try expectSettled(scene)
         #expect(try scene.value("SELECT DISTINCT color FROM buckets", in: "watch.db") == "#desk.db")
         try scene.succeed("undo --db desk.db")
-        for name in ["desk.db", "laptop.db", "watch.db"] { try scene.succeed("sync --db \(name)") }
+        try scene.sync("desk", "laptop", "watch")
         try expectSettled(scene)
         #expect(try scene.value("SELECT DISTINCT color FROM buckets", in: "watch.db") == "#laptop.db")
     }
@@ -88,12 +88,12 @@ import Testing
         let scene = try zone()
         try edit(scene, "watch.db", "DELETE FROM notifications WHERE id = (SELECT max(id) FROM notifications)")
         for seed in 1...4 {
-            try scene.succeed("generate --db desk.db --mark-read 1 --seed \(seed)")
+            try scene.markRead(1, from: seed, in: "desk.db")
             try scene.succeed("sync --db desk.db --quiet")
         }
         try scene.age()
         try scene.succeed("prune --keep-last 1 --db desk.db")
-        for name in ["watch.db", "laptop.db", "watch.db", "desk.db"] { try scene.succeed("sync --db \(name)") }
+        try scene.sync("watch", "laptop", "watch", "desk")
         try expectSettled(scene)
         #expect(try scene.value("SELECT count(*) FROM notifications", in: "laptop.db") == "11")
         try scene.succeed("verify --all --cloud cloud")
@@ -103,19 +103,19 @@ import Testing
         let scene = try zone()
         let rows = try scene.contents("watch.db")
         try edit(scene, "watch.db", "UPDATE notifications SET readAt = '2026-11-20T10:00:00Z' WHERE id = (SELECT min(id) FROM notifications)")
-        try scene.succeed("sync --db watch.db")
+        try scene.sync("watch")
         // One that is in the mailbox, and one that is not yet.
         try edit(scene, "watch.db", "DELETE FROM notifications WHERE id = (SELECT max(id) FROM notifications)")
         #expect(try (scene.json("messages --cloud cloud")["waiting"] as? [[String: Any]])?.count == 1)
         try scene.succeed("replace local --yes --db watch.db")
         #expect(try scene.contents("watch.db") == rows)
         #expect(try scene.json("messages --db watch.db")["sent"] as? [String] == [])
-        for name in ["desk.db", "watch.db"] { try scene.succeed("sync --db \(name)") }
+        try scene.sync("desk", "watch")
         try expectSettled(scene)
         #expect(try scene.contents("desk.db") == rows && scene.json("history --cloud cloud")["newestVersion"] as? Int == 1)
         // Brought back, it is told again.
         try scene.succeed("undo --db watch.db")
-        for name in ["watch.db", "desk.db", "watch.db", "laptop.db"] { try scene.succeed("sync --db \(name)") }
+        try scene.sync("watch", "desk", "watch", "laptop")
         try expectSettled(scene)
         #expect(try scene.value("SELECT count(*) FROM notifications WHERE readAt = '2026-11-20T10:00:00Z'", in: "laptop.db") == "1")
         #expect(try scene.value("SELECT count(*) FROM notifications", in: "laptop.db") == "11")
@@ -128,12 +128,12 @@ import Testing
             scene, "watch.db", "PRAGMA wal_checkpoint; UPDATE notifications SET readAt = '2026-11-20T10:00:00Z' WHERE id = (SELECT min(id) FROM notifications)")
         try edit(scene, "watch.db", "VACUUM INTO '\(scene.scratch.path("copy.db"))'")
         try edit(scene, "desk.db", "UPDATE buckets SET name = 'desk'")
-        for name in ["desk.db", "watch.db"] { try scene.succeed("sync --db \(name)") }
+        try scene.sync("desk", "watch")
         let warned = try #require(try scene.json("sync --db copy.db")["imported"] as? [String: Any])
         #expect((warned["warnings"] as? [String])?.first?.contains("another database has synced as watch") == true)
         let messages = try scene.json("messages --cloud cloud")
         #expect((messages["waiting"] as? [Any])?.count == 2 && messages["setAside"] as? [String] == [])
-        for name in ["laptop.db", "watch.db", "copy.db", "desk.db"] { try scene.succeed("sync --db \(name)") }
+        try scene.sync("laptop", "watch", "copy", "desk")
         try expectSettled(scene)
         #expect(try scene.contents("copy.db") == scene.contents("desk.db"))
         #expect(try scene.json("messages --db copy.db")["sent"] as? [String] == [])
@@ -155,10 +155,10 @@ import Testing
         try edit(scene, "phone.db", "DELETE FROM notifications WHERE id NOT IN (SELECT id FROM notifications LIMIT 5)")
         try scene.refuse("export --db phone.db", exit: 78, saying: ["it has 5 of the 30 entities"])
         try scene.succeed("replace cloud --yes --db phone.db")
-        try scene.succeed("sync --db watch.db")
+        try scene.sync("watch")
         #expect(try scene.contents("watch.db") == scene.contents("phone.db"))
         try scene.succeed("undo --db phone.db")
-        for name in ["phone.db", "watch.db"] { try scene.succeed("sync --db \(name)") }
+        try scene.sync("phone", "watch")
         #expect(try scene.value("SELECT count(*) FROM notifications", in: "watch.db") == "30")
     }
 
@@ -187,7 +187,7 @@ import Testing
         let scene = try zone()
         try scene.succeed("disable --db watch.db")
         try edit(scene, "desk.db", "UPDATE buckets SET name = 'desk' WHERE id = (SELECT min(id) FROM buckets)")
-        try scene.succeed("sync --db desk.db")
+        try scene.sync("desk")
         let before = try scene.cloudListing()
         let plan = try scene.json("plan --out watch.plan --db watch.db")
         #expect(plan["newestVersion"] as? Int == 2 && plan["version"] as? Int == 1)

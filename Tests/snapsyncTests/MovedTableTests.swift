@@ -52,15 +52,15 @@ import Testing
             "CREATE TABLE o(id TEXT PRIMARY KEY); CREATE TABLE m(i INTEGER, n INTEGER, k TEXT, v TEXT, PRIMARY KEY(i, n)); INSERT INTO m VALUES(1, 1, NULL, 'a'), (2, 2, 'k', 'b')",
             role: "peer")
         try scene.database("b.db").run("INSERT INTO o VALUES('x')")
-        try scene.succeed("sync --db b.db")
+        try scene.sync("b")
         try scene.database("a.db").run(
             """
             CREATE TABLE t(i INTEGER, n INTEGER, k TEXT, v TEXT, x TEXT DEFAULT 'd', PRIMARY KEY(i, n)); INSERT INTO t(i, n, k, v) SELECT * FROM m; DROP TABLE m;
             ALTER TABLE t RENAME TO m; DELETE FROM m WHERE i = 2; UPDATE m SET k = 'edited', v = 'too'
             """)
-        try scene.succeed("sync --db a.db")
+        try scene.sync("a")
         try scene.succeed("describe --update --create --db b.db")
-        try scene.succeed("sync --db b.db")
+        try scene.sync("b")
         for name in ["a", "b"] { #expect(try scene.database("\(name).db").run("SELECT i, k, v FROM m ORDER BY i") == "1|edited|too\n2|k|b\n") }
     }
 
@@ -75,7 +75,7 @@ import Testing
         #expect(try scene.run("sync --db b.db").status == (role == "peer" ? 78 : 0))
         if role == "peer" { try scene.succeed("import --db b.db") }
         #expect(try scene.database("b.db").run("SELECT id, v FROM t ORDER BY id") == "1|x\n2|y\n")
-        for name in ["b", "a"] { try scene.succeed("sync --db \(name).db") }
+        try scene.sync("b", "a")
         #expect(try scene.database("a.db").run("SELECT id, v FROM t ORDER BY id") == "1|x\n2|y\n")
     }
 
@@ -85,14 +85,14 @@ import Testing
             "CREATE TABLE t(id TEXT PRIMARY KEY, v TEXT, w TEXT); INSERT INTO t VALUES('1', 'x', 'old'), ('2', 'y', 'z')",
             roles: ("writer --reader-edits all", "reader"))
         try scene.database("a.db").run("UPDATE t SET w = 'new' WHERE id = '1'")
-        try scene.succeed("sync --db a.db")
+        try scene.sync("a")
         let edit = "UPDATE t SET v = 'mine' WHERE id = '1';"
         try scene.database("b.db").run(
             """
             \(isLogged ? edit : "") CREATE TABLE n(id TEXT PRIMARY KEY, v TEXT, w TEXT); INSERT INTO n SELECT * FROM t; DROP TABLE t;
             ALTER TABLE n RENAME TO t; \(isLogged ? "" : edit)
             """)
-        for name in ["b", "a", "b"] { try scene.succeed("sync --db \(name).db") }
+        try scene.sync("b", "a", "b")
         for name in ["a", "b"] { #expect(try scene.database("\(name).db").run("SELECT * FROM t ORDER BY id") == "1|mine|new\n2|y|z\n") }
         for name in ["a", "b"] { #expect(try scene.succeed("conflicts --db \(name).db").contains("no edit has lost"), "\(name)") }
     }
@@ -129,14 +129,14 @@ import Testing
             ALTER TABLE n RENAME TO t; UPDATE t SET v = 'after' WHERE id = '1'; INSERT INTO t VALUES('4', 'new')
             """)
         try scene.database("a.db").run("UPDATE t SET v = 'newer' WHERE id = '3'")
-        for name in ["a", "b", "a", "b"] { try scene.succeed("sync --db \(name).db") }
+        try scene.sync("a", "b", "a", "b")
         let rows = "SELECT id, v FROM t ORDER BY id"
         #expect(try scene.database("b.db").run(rows) == "1|after\n2|before\n3|newer\n4|new\n")
         #expect(try scene.database("a.db").run(rows) == (permission == "all" ? "1|after\n2|before\n3|newer\n4|new\n" : "1|x\n2|y\n3|newer\n"))
         // A later edit of the publisher wins, and the reader's is in the journal.
         guard permission == "none" else { return }
         try scene.database("a.db").run("UPDATE t SET v = 'last' WHERE id = '1'")
-        for name in ["a", "b"] { try scene.succeed("sync --db \(name).db") }
+        try scene.sync("a", "b")
         #expect(try scene.database("b.db").run(rows) == "1|last\n2|before\n3|newer\n4|new\n")
         #expect(try scene.succeed("conflicts --db b.db").contains("after"))
     }
@@ -203,9 +203,9 @@ import Testing
         for name in ["a", "b"] { try scene.database("\(name).db").run(table) }
         try scene.database("a.db").run("INSERT OR ABORT INTO items VALUES('1', 'one', 1)")
         try scene.succeed("init --db a.db --cloud cloud --role \(role) --device a --tables all")
-        try scene.succeed("sync --db a.db")
+        try scene.sync("a")
         try scene.succeed("init --db b.db --cloud cloud --role \(role == "peer" ? "peer" : "reader") --device b")
-        try scene.succeed("sync --db b.db")
+        try scene.sync("b")
         try scene.database("a.db").run("UPDATE OR ABORT items SET title = 'uno'; INSERT OR ABORT INTO items VALUES('2', 'two', 2)")
         try sync(scene)
         #expect(try scene.database("b.db").run("SELECT * FROM items ORDER BY id") == "1|uno|1\n2|two|2\n")

@@ -95,7 +95,7 @@ import Testing
         let scene = try Scene()
         try scene.database("a.db").run(Self.tables + "INSERT INTO p VALUES('p1'); INSERT INTO c VALUES(1, 'p1', NULL), (2, 'lost', NULL)")
         try scene.succeed("init --db a.db --cloud cloud --role \(role) --device a --tables all")
-        try scene.succeed("sync --db a.db")
+        try scene.sync("a")
         try scene.scratch.write(#"{"syncTimestamp":"2099-01-01T00:00:00Z","c":[{"id":7,"p":"gone"},{"id":8,"p":"p1"}]}"#, to: "c.json")
         try scene.scratch.write(#"{"syncTimestamp":"2099-01-01T00:00:00Z","p":[{"id":"gone"}]}"#, to: "p.json")
         let saying = ["table c", "1 row would point at rows of p that are not there", "first"]
@@ -104,7 +104,7 @@ import Testing
         try scene.succeed("import --file p.json --add --db a.db")
         try scene.succeed("import --file c.json --add --db a.db")
         #expect(try scene.value("SELECT group_concat(id || p) FROM c", in: "a.db") == "1p1,2lost,7gone,8p1")
-        try scene.succeed("sync --db a.db")
+        try scene.sync("a")
         // A file that has fewer parents than the table.
         try scene.refuse(
             "import --file p.json --db a.db", exit: 65, saying: ["table c", "2 rows would point at rows of p that are not there"], watching: ["a.db"])

@@ -9,9 +9,9 @@ import Testing
         let scene = try Scene()
         try scene.database("a.db").run(sql)
         let said = try scene.succeed("init --db a.db --cloud cloud --role writer --device a --tables all")
-        try scene.succeed("sync --db a.db")
+        try scene.sync("a")
         try scene.succeed("init --db b.db --cloud cloud --role reader --device b --create")
-        try scene.succeed("sync --db b.db")
+        try scene.sync("b")
         #expect(try scene.database("b.db").run(query) == scene.database("a.db").run(query))
         return (scene, said)
     }
@@ -26,7 +26,7 @@ import Testing
             INSERT INTO corners VALUES(7, 1, 'a'), (8, NULL, 'b');
             """, "SELECT * FROM places ORDER BY 1, 2; SELECT * FROM plays ORDER BY 3; SELECT * FROM corners")
         try scene.database("a.db").run("REPLACE INTO plays VALUES('m', 's', '2'); UPDATE places SET name = 'uno' WHERE y = 1; DELETE FROM corners WHERE id = 8")
-        for name in ["a", "b"] { try scene.succeed("sync --db \(name).db") }
+        try scene.sync("a", "b")
         #expect(try scene.database("b.db").run("SELECT name FROM places ORDER BY y; SELECT count(*) FROM plays; SELECT id FROM corners") == "uno\ntwo\n2\n7\n")
         let again = try scene.database("b.db").run("INSERT OR IGNORE INTO plays VALUES('m', 's', '1'); SELECT changes()")
         #expect(again == "0\n", "the copy's table has the UNIQUE constraint")
@@ -100,7 +100,7 @@ import Testing
         try scene.database("a.db").run("INSERT INTO users VALUES('ann'); INSERT INTO posts VALUES('1', 'ann', 'x'), ('2', NULL, 'y')")
         let said = try scene.succeed("init --db a.db --cloud cloud --role \(role == "peer" ? "peer" : "writer") --device a --tables all --skip users")
         #expect(said.contains("posts refers to users, which is not synced"))
-        try scene.succeed("sync --db a.db")
+        try scene.sync("a")
         try scene.succeed("init --db b.db --cloud cloud --role \(role) --device b")
         let imported = try scene.succeed("sync --db b.db")
         #expect(imported.contains("warning: posts: 1 row refers to a row of users that is not there; users is not synced"), "\(imported)")
@@ -108,13 +108,13 @@ import Testing
         #expect(try scene.succeed("doctor --db b.db").contains("1 row refers to a row of users that is not there"))
         // Such rows are no edits of this device, and stay told once.
         try scene.database("a.db").run("UPDATE posts SET body = 'z'")
-        try scene.succeed("sync --db a.db")
+        try scene.sync("a")
         #expect(try !scene.succeed("sync --db b.db").contains("not there"))
         #expect(try scene.succeed("sync --db b.db").contains(role == "peer" ? "nothing new" : "is here already"))
         // A row of the application that refers to what the version deletes is kept as before: the import stops.
         try scene.database("b.db").run("CREATE TABLE marks(post TEXT REFERENCES posts); INSERT INTO marks VALUES('2')")
         try scene.database("a.db").run("DELETE FROM posts WHERE id = '2'")
-        try scene.succeed("sync --db a.db")
+        try scene.sync("a")
         let refused = try scene.run("sync --db b.db")
         #expect(refused.status == 65 && refused.errorText.contains("table marks: 1 row would point at rows of posts"), "\(refused.errorText)")
     }

@@ -82,10 +82,10 @@ import Testing
     @Test func devicesLagAndPendingChangesAreTold() throws {
         let scene = try Scene.phoneAndWatch(notifications: 40, buckets: 4)
         for seed in 1...2 {
-            try scene.succeed("generate --db phone.db --mark-read 2 --seed \(seed)")
-            try scene.succeed("sync --db phone.db")
+            try scene.markRead(2, from: seed)
+            try scene.sync("phone")
         }
-        try scene.succeed("generate --db phone.db --mark-read 3 --seed 3")
+        try scene.markRead(3, from: 3)
         let status = try scene.json("status --db phone.db")
         let devices = try #require(status["devices"] as? [[String: Any]])
         #expect(devices.map { $0["device"] as? String } == ["phone", "watch"])
@@ -133,7 +133,7 @@ import Testing
     @Test func prometheusFileHasTheFactsOfTheStatus() throws {
         let scene = try Scene.phoneAndWatch(notifications: 40, buckets: 4)
         try scene.succeed("schedule --db phone.db --every 15m --systemd")
-        try scene.succeed("generate --db phone.db --mark-read 3")
+        try scene.markRead(3)
         #expect(try scene.succeed("status --db phone.db --prometheus phone.prom") == "")
         let status = try scene.json("status --db phone.db")
         let samples = try samples("phone.prom", scene)

@@ -15,13 +15,12 @@ import Testing
         try scene.database("a.db").run(table + "INSERT INTO t VALUES('a', 'first')")
         try scene.database("b.db").run(table + "INSERT INTO t VALUES('k', 'own')")
         try scene.succeed("init --db a.db --cloud cloud --role \(role == "reader" ? "writer --reader-edits all" : "peer") --device a --tables all")
-        try scene.succeed("sync --db a.db")
+        try scene.sync("a")
         try scene.succeed("init --db b.db --cloud cloud --role \(role) --device b --adopt")
         try scene.succeed("import --db b.db")
         #expect(try scene.database("b.db").run("SELECT v FROM t WHERE id = 'k'") == "own\n")
         try scene.database("a.db").run("INSERT INTO t VALUES('k', 'other')")
-        try scene.succeed("sync --db a.db")
-        try scene.succeed("sync --db b.db")
+        try scene.sync("a", "b")
         #expect(try scene.database("b.db").run("SELECT v FROM t WHERE id = 'k'") == "other\n")
         #expect(try scene.succeed("conflicts --db b.db").contains("own"))
     }
@@ -57,28 +56,25 @@ import Testing
         try scene.succeed("import --db any.db --file \(file)")
         #expect(try scene.database("any.db").run("SELECT name FROM buckets") == "Own name\n")
         // An overlay survives the next version.
-        try scene.succeed("generate --db phone.db --mark-read 2")
+        try scene.markRead(2)
         try scene.succeed("sync --db phone.db --quiet")
         try scene.succeed("sync --db watch.db --quiet")
         #expect(try scene.database("watch.db").run("SELECT title FROM notifications WHERE id = 'n'") == "Own\n")
     }
 
     /// The application goes on while the database is not set up. What it wrote is in the table, in the journal or in the file.
-    @Test(arguments: ["reader", "peer"], [true, false]) func whatWasEditedAfterADetachIsKept(role: String, isWaiting: Bool) throws {
-        let scene = try Scene(), columns = "id TEXT PRIMARY KEY NOT NULL, v TEXT, w TEXT"
-        try scene.database("a.db").run("CREATE TABLE t(\(columns)); INSERT INTO t VALUES('1', 'x', 'x'), ('2', 'p', 'p'), ('3', 'q', 'q')")
-        try scene.succeed("init --db a.db --cloud cloud --role \(role == "peer" ? "peer" : "writer --reader-edits all") --device a --tables all")
-        try scene.succeed("sync --db a.db")
-        try scene.succeed("init --db b.db --cloud cloud --role \(role) --device b --create")
-        try scene.succeed("sync --db b.db")
+    @Test(arguments: zip(["reader", "peer"], [true, false])) func whatWasEditedAfterADetachIsKept(role: String, isWaiting: Bool) throws {
+        let scene = try Scene.pair(
+            "CREATE TABLE t(id TEXT PRIMARY KEY NOT NULL, v TEXT, w TEXT); INSERT INTO t VALUES('1', 'x', 'x'), ('2', 'p', 'p'), ('3', 'q', 'q')",
+            roles: (role == "peer" ? "peer" : "writer --reader-edits all", role))
         if isWaiting { try scene.database("b.db").run("UPDATE t SET v = 'waits' WHERE id = '1'") }
         try scene.succeed("detach --db b.db")
         try scene.database("b.db").run("UPDATE t SET w = 'later 1' WHERE id = '1'; UPDATE t SET v = 'later 2' WHERE id = '2'")
         try scene.database("a.db").run("UPDATE t SET v = 'of a' WHERE id = '2'; UPDATE t SET w = 'of a' WHERE id = '3'")
-        try scene.succeed("sync --db a.db")
+        try scene.sync("a")
         try scene.succeed("init --db b.db --cloud cloud --role \(role) --adopt")
         #expect(try scene.succeed("sync --db b.db").contains("own rows gave way to the cloud's and are kept in b.db.snapsync-kept/"))
-        for name in ["a", "b"] { try scene.succeed("sync --db \(name).db") }
+        try scene.sync("a", "b")
         let rows = ["1|\(isWaiting ? "waits" : "x")|x", "2|of a|p", "3|q|of a"].joined(separator: "\n") + "\n"
         for name in ["a", "b"] { #expect(try scene.database("\(name).db").run("SELECT * FROM t ORDER BY id") == rows) }
         let folder = scene.scratch.path("b.db.snapsync-kept")
@@ -133,7 +129,7 @@ import Testing
 
     @Test(arguments: [true, false]) func theOneRowThatMayStayHasAUniqueValueOfTheOther(isLater: Bool) throws {
         let scene = try settings("SELECT 1", ("('sa', 'main', '2026-02-01T00:00:00Z')", "('sb', 'main', '2026-0\(isLater ? 3 : 1)-01T00:00:00Z')"))
-        for name in ["a", "b", "a"] { try scene.succeed("sync --db \(name).db") }
+        try scene.sync("a", "b", "a")
         let left = isLater ? "sb" : "sa"
         for name in ["a", "b"] {
             #expect(try scene.value("SELECT group_concat(id) FROM s", in: "\(name).db") == left)
@@ -142,7 +138,7 @@ import Testing
         }
         // What gave way does not come back.
         try scene.database("a.db").run("UPDATE s SET name = 'other', at = '2026-04-01T00:00:00Z'")
-        for name in ["a", "b"] { try scene.succeed("sync --db \(name).db") }
+        try scene.sync("a", "b")
         #expect(try scene.value("SELECT id || name FROM s", in: "b.db") == left + "other")
     }
 
@@ -154,10 +150,10 @@ import Testing
                 "('sb', 'b', '2026-0\(isLater ? 3 : 1)-01T00:00:00Z'); INSERT INTO c VALUES('cb', 'sb')"
             ),
             children: #", {"name": "c", "key": "id", "columns": [{"name": "id"}, {"name": "s"}]}"#)
-        try scene.succeed("sync --db a.db")
+        try scene.sync("a")
         let said = try scene.succeed("sync --db b.db")
         #expect(said.contains("s: 1 entity kept beside the one that may be left: rows refer to it"), "\(said)")
-        try scene.succeed("sync --db a.db")
+        try scene.sync("a")
         for name in ["a", "b"] {
             #expect(try scene.database("\(name).db").run("SELECT id, s FROM c ORDER BY id; SELECT id FROM s ORDER BY id") == "ca|sa\ncb|sb\nsa\nsb\n")
             try scene.succeed("verify --local --db \(name).db")
@@ -188,7 +184,7 @@ import Testing
         try scene.succeed("init --db other.db --cloud cloud --role reader --device watch --create --take-over")
         try scene.succeed("sync --db other.db --quiet")
         // The one that had the name notices at its next import, and goes on under another.
-        try scene.succeed("generate --db phone.db --mark-read 1")
+        try scene.markRead(1)
         try scene.succeed("sync --db phone.db --quiet")
         let warnings = try #require(try scene.json("import --db watch.db")["warnings"] as? [String])
         #expect(warnings.contains { $0.contains("another database has synced as watch") })
@@ -199,7 +195,7 @@ import Testing
     @Test func restoredBackupOfTheWriterTakesOverAndGoesOn() throws {
         let scene = try Scene.phone()
         try scene.scratch.copy(scene.scratch.path("phone.db"), to: "backup.db")
-        try scene.succeed("generate --db phone.db --mark-read 3")
+        try scene.markRead(3)
         try scene.succeed("export --db phone.db")
         try scene.database("backup.db").run("UPDATE buckets SET name = 'Edited after the restore' WHERE rowid = 1")
         Scene.checkRefusal(
@@ -220,11 +216,11 @@ import Testing
 
     @Test func tableThatWasAlteredIsNamedAndNothingIsLost() throws {
         let scene = try Scene.phoneAndWatch()
-        try scene.succeed("generate --db phone.db --mark-read 1")
+        try scene.markRead(1)
         try scene.succeed("export --db phone.db")
         // A column more at the reader is its own and stays; one less cannot hold the version.
         try scene.database("watch.db").run("ALTER TABLE notifications ADD COLUMN note TEXT; UPDATE notifications SET note = 'mine'")
-        try scene.succeed("sync --db watch.db")
+        try scene.sync("watch")
         #expect(try scene.database("watch.db").run("SELECT DISTINCT note FROM notifications") == "mine\n")
         #expect(
             try scene.database("watch.db").run("SELECT count(*) FROM notifications WHERE readAt IS NOT NULL")

@@ -37,9 +37,9 @@ import Testing
         try scene.database("shop.db").run("CREATE TABLE \"<b>t</b>\"(\"<i>id</i>\" TEXT PRIMARY KEY NOT NULL, \"\"\"><script>hacked6=1</script>\" TEXT)")
         for text in quoted { try scene.database("shop.db").run("INSERT INTO \"<b>t</b>\" VALUES('\(text)', '\(text)')") }
         try scene.succeed("init --db shop.db --cloud cloud --role writer --device shop --tables all")
-        try scene.succeed("sync --db shop.db")
+        try scene.sync("shop")
         try scene.database("shop.db").run("UPDATE \"<b>t</b>\" SET \"\"\"><script>hacked6=1</script>\" = 'x' || \"\"\"><script>hacked6=1</script>\"")
-        try scene.succeed("sync --db shop.db")
+        try scene.sync("shop")
         for (number, text) in Self.evil.enumerated() where !text.contains("/") {
             try scene.scratch.write("{}", to: "\(Scene.zone)/assets/\(text)-\(number)")
         }

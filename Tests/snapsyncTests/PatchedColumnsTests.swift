@@ -20,7 +20,7 @@ import Testing
                 (3, 'three', 0, 2.5, '2026-01-01T00:00:00Z'), (4, 'four', 1, 1, '2026-01-01T00:00:00Z');
             """)
         try scene.succeed("init --db desk.db --cloud cloud --role writer --device desk --datasets todo.json")
-        try scene.succeed("sync --db desk.db")
+        try scene.sync("desk")
         for reader in ["phone", "tablet"] {
             try scene.succeed("init --db \(reader).db --cloud cloud --role reader --device \(reader) --create")
             try scene.succeed("sync --db \(reader).db")
@@ -46,14 +46,14 @@ import Testing
             assert [column['name'] for column in edits[2]['columns']] == ['rating'] and json.loads(edits[2]['row'])['rating'] == 4.25, edits
             assert [column['name'] for column in edits[3]['columns']] == ['done'], edits
             """, [scene.scratch.path("\(Scene.zone)/messages/phone")])
-        try scene.succeed("sync --db tablet.db")
+        try scene.sync("tablet")
         // Edits of the text do not undo a patch, nor a patch them.
         try scene.database("desk.db").run("UPDATE todo SET title = title || ' of the desk', updated = \(now)")
-        try scene.succeed("sync --db desk.db")
+        try scene.sync("desk")
         let rows = "SELECT id, title, done, rating FROM todo ORDER BY id"
         let wanted = "1|one of the desk|1|\n2|two of the desk|0|4.25\n3|three of the desk|1|2.5\n"
         #expect(try scene.database("desk.db").run(rows).hasPrefix(wanted))
-        for reader in ["phone", "tablet"] { try scene.succeed("sync --db \(reader).db") }
+        try scene.sync("phone", "tablet")
         #expect(try scene.database("tablet.db").run(rows) == scene.database("desk.db").run(rows))
         #expect(try scene.database("phone.db").run("SELECT title FROM todo WHERE id = 9") == "only here\n")
         #expect(try scene.succeed("messages --db phone.db").contains("stays here: insert tasks 9: readers may not add rows"))
@@ -67,15 +67,15 @@ import Testing
             "CREATE TABLE todo(id INTEGER PRIMARY KEY, title TEXT NOT NULL, done INTEGER NOT NULL, rating REAL, updated TEXT NOT NULL); INSERT INTO todo VALUES(1, 'one', 0, 2, '2026-01-01T00:00:00Z')"
         )
         try scene.succeed("init --db desk.db --cloud cloud --role writer --device desk --datasets todo.json")
-        try scene.succeed("sync --db desk.db")
+        try scene.sync("desk")
         try scene.succeed("init --db phone.db --cloud cloud --role reader --device phone --create")
-        try scene.succeed("sync --db phone.db")
+        try scene.sync("phone")
         try scene.database("phone.db").run("UPDATE todo SET rating = 3")
-        try scene.succeed("sync --db phone.db")
+        try scene.sync("phone")
         try scene.database("desk.db").run("UPDATE todo SET rating = 5, updated = strftime('%Y-%m-%dT%H:%M:%fZ')")
         #expect(try scene.succeed("sync --db desk.db").contains("edits of readers: 0 applied, 1 refused"))
         #expect(try scene.json("conflicts --db desk.db")["conflicts"].map { "\($0)" }?.contains("rating") == true)
-        try scene.succeed("sync --db phone.db")
+        try scene.sync("phone")
         #expect(try scene.database("phone.db").run("SELECT rating FROM todo") == "5.0\n")
         try scene.succeed("verify --local --db phone.db")
     }

@@ -13,7 +13,7 @@ import Testing
         let scene = try Scene()
         try scene.succeed("init --db d0.db --cloud cloud --role peer --device d0 --create")
         try scene.succeed("generate --db d0.db --notifications 5 --buckets 2")
-        try scene.succeed("sync --db d0.db")
+        try scene.sync("d0")
         for number in 1..<8 {
             try scene.succeed("init --db d\(number).db --cloud cloud --role peer --device d\(number) --create")
             try scene.succeed("sync --db d\(number).db")

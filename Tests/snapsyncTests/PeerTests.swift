@@ -14,7 +14,7 @@ import Testing
         #expect(try scene.json("sync --db laptop.db")["imported"] == nil)
         let report = try scene.json("sync --db desk.db")
         #expect((report["imported"] as? [String: Any])?["version"] as? Int == 2 && (report["exported"] as? [String: Any])?["version"] as? Int == 3)
-        try scene.succeed("sync --db laptop.db")
+        try scene.sync("laptop")
         #expect(try scene.contents("laptop.db") == scene.contents("desk.db"))
         #expect(try scene.database("laptop.db").run("SELECT count(*) FROM notifications WHERE title IN ('desk', 'laptop')") == "2\n")
         #expect(try scene.database("laptop.db").run("SELECT count(*) FROM buckets") == "2\n")
@@ -63,9 +63,9 @@ import Testing
             UPDATE buckets SET name = 'desk', updatedAt = '2026-03-01T08:00:00Z' WHERE id = (SELECT min(id) FROM buckets);
             INSERT INTO buckets VALUES('new', 'made on desk', NULL, NULL, NULL, '2026-03-01T08:00:00Z', '2026-03-01T08:00:00Z', NULL);
             """)
-        try scene.succeed("sync --db laptop.db")
+        try scene.sync("laptop")
         #expect(try scene.succeed("sync --db desk.db").contains("the tracking of buckets was not as it should be"))
-        try scene.succeed("sync --db laptop.db")
+        try scene.sync("laptop")
         #expect(try scene.contents("laptop.db") == scene.contents("desk.db"))
         #expect(
             try scene.database("laptop.db").run(
@@ -80,10 +80,10 @@ import Testing
             "init --db desk.db --cloud cloud --role peer --device desk", exit: 78,
             saying: ["its one publisher is the device phone", "--role reader", "--zone"], watching: ["desk.db"])
         try scene.succeed("init --db desk.db --cloud cloud --role peer --device desk --zone Team")
-        try scene.succeed("sync --db desk.db")
+        try scene.sync("desk")
         // A writer may join a zone of peers; like them it imports first.
         try scene.succeed("init --db other.db --cloud cloud --role writer --device other --zone Team --create")
-        try scene.succeed("sync --db other.db")
+        try scene.sync("other")
         #expect(try scene.contents("other.db") == scene.contents("desk.db"))
         try scene.database("other.db").run("UPDATE buckets SET name = 'other'")
         #expect((try scene.json("sync --db other.db")["exported"] as? [String: Any])?["version"] as? Int == 2)
@@ -96,8 +96,7 @@ import Testing
         try scene.succeed("init --db laptop.db --cloud cloud --role peer --device laptop --create")
         try scene.refuse(
             "sync --db laptop.db", exit: 66, saying: ["nothing has been published yet", "sync on desk first"], watching: ["laptop.db"], asJSONToo: true)
-        try scene.succeed("sync --db desk.db")
-        try scene.succeed("sync --db laptop.db")
+        try scene.sync("desk", "laptop")
         #expect(try scene.contents("laptop.db") == scene.contents("desk.db"))
     }
 
@@ -124,7 +123,7 @@ import Testing
     @Test func detachTakesEverythingOfAPeerOut() throws {
         let scene = try Scene.deskAndLaptop()
         try scene.database("laptop.db").run("UPDATE buckets SET name = 'laptop'")
-        try scene.succeed("sync --db laptop.db")
+        try scene.sync("laptop")
         try scene.succeed("detach --db laptop.db")
         #expect(try scene.database("laptop.db").run("SELECT name FROM sqlite_schema WHERE name LIKE 'snapsync%'") == "")
     }

@@ -23,9 +23,9 @@ import Testing
     /// A synced scene where everybody may do everything until something is taken away.
     private func openScene() throws -> Scene {
         let scene = try Scene.phoneAndWatch()
-        try scene.succeed("generate --db phone.db --mark-read 2")
+        try scene.markRead(2)
         try scene.succeed("export --db phone.db")
-        try scene.succeed("generate --db phone.db --mark-read 1 --seed 8")
+        try scene.markRead(1, from: 8)
         // Out of WAL mode, for a WAL database is written even when it is read.
         try scene.database("watch.db").run("PRAGMA journal_mode = DELETE")
         try chmod("a+rwX", "", in: scene)

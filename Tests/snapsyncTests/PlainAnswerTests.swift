@@ -9,7 +9,7 @@ import Testing
         let scene = try Scene()
         try scene.database("a.db").run(sql)
         try scene.succeed("init --db a.db --cloud cloud --role writer --device a --tables all")
-        try scene.succeed("sync --db a.db")
+        try scene.sync("a")
         return scene
     }
 
@@ -71,7 +71,7 @@ import Testing
     @Test func fullDiskOnStandardOutputIsAFailureOnlyIfNothingElseWasDone() throws {
         let scene = try Self.writer()
         try scene.database("a.db").run("UPDATE t SET v = v || 'x'")
-        try scene.succeed("sync --db a.db")
+        try scene.sync("a")
         for (command, status) in [
             ("pin 1", 0), ("unpin 1", 0), ("prune --keep-last 1 --dry-run", 74), ("prune --keep-last 1", 0), ("repair --dry-run", 74), ("repair", 0),
             ("history", 74), ("disable", 0), ("detach", 0), ("init --cloud cloud --role reader --adopt", 0),
@@ -107,7 +107,7 @@ import Testing
     @Test func keysOfDeletedRowsAreNotGivenAgainAfterTakeOver() throws {
         let scene = try Self.writer("CREATE TABLE t(id INTEGER PRIMARY KEY AUTOINCREMENT, v TEXT); INSERT INTO t(v) VALUES('a'), ('b'), ('c')")
         try scene.database("a.db").run("DELETE FROM t WHERE id = 3")
-        try scene.succeed("sync --db a.db")
+        try scene.sync("a")
         try scene.succeed("init --db b.db --cloud cloud --role writer --device a --create --take-over")
         try scene.succeed("import --db b.db")
         #expect(try scene.database("b.db").run("INSERT INTO t(v) VALUES('new'); SELECT id FROM t") == "1\n2\n4\n")
@@ -142,8 +142,8 @@ import Testing
         try scene.database("phone.db").run("UPDATE notifications SET updatedAt = 'yesterday' WHERE rowid < 3")
         let said = try scene.succeed("sync --db phone.db")
         #expect(said.contains("  warning: notifications: 2 changed rows have a updatedAt that is no time (key "), "\(said)")
-        try scene.succeed("generate --db phone.db --mark-read 5 --seed 9")
-        try scene.succeed("sync --db phone.db")
+        try scene.markRead(5, from: 9)
+        try scene.sync("phone")
     }
 
     @Test func filesThatAnotherUserLeftAreNamed() throws {
@@ -153,7 +153,7 @@ import Testing
         // As root, with sudo.
         try scene.database("a.db").run("INSERT INTO t VALUES('3', 'c')")
         try FileManager.default.removeItem(atPath: scene.scratch.path("a.db.snapsync-lock"))
-        try scene.succeed("sync --db a.db")
+        try scene.sync("a")
         let sync = try BuiltCommand.runAsNobody(["sync", "--db", "a.db"], in: scene.scratch.path)
         Scene.checkRefusal(sync, exit: 77, saying: ["a.db.snapsync-lock", "another user's run has left it"])
         let doctor = try BuiltCommand.runAsNobody(["doctor", "--db", "a.db"], in: scene.scratch.path).text
@@ -175,11 +175,11 @@ import Testing
         let scene = try Scene.deskAndLaptop()
         try scene.scratch.copy(scene.scratch.path("laptop.db"), to: "backup.db")
         try scene.database("laptop.db").run("UPDATE notifications SET title = 'lost'")
-        try scene.succeed("sync --db laptop.db")
+        try scene.sync("laptop")
         try scene.database("backup.db").run("UPDATE buckets SET name = 'after the restore'")
         let said = try scene.succeed("sync --db backup.db")
         #expect(said.components(separatedBy: "it is the device laptop-").count == 2, "\(said)")
-        try scene.succeed("sync --db desk.db")
+        try scene.sync("desk")
         #expect(try scene.contents("desk.db") == scene.contents("backup.db"))
     }
 }

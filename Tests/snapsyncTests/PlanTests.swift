@@ -24,7 +24,7 @@ import Testing
         let writer = try scene.json("plan --db phone.db")
         #expect(try counts(writer, "notifications", "cloud") == [0, 3, 1] && counts(writer, "buckets", "cloud") == [1, 0, 0])
         #expect(try counts(writer, "notifications", "local") == [0, 0, 0])
-        try scene.succeed("sync --db phone.db")
+        try scene.sync("phone")
 
         // Here two of the same were changed, one earlier and one later, and another one deleted.
         let ids = try scene.database("watch.db").run("SELECT id FROM notifications ORDER BY id LIMIT 4").split(separator: "\n")
@@ -47,7 +47,7 @@ import Testing
 
         // The sync does just that.
         let rows = try scene.database("watch.db").values(of: "notifications", orderedBy: "id").split(separator: "\n")
-        try scene.succeed("sync --db watch.db")
+        try scene.sync("watch")
         let after = try scene.database("watch.db").values(of: "notifications", orderedBy: "id").split(separator: "\n")
         let local = try counts(plan, "notifications", "local").compactMap(\.self)
         #expect(Set(after).subtracting(rows).count == local[0] + local[1] && Set(rows).subtracting(after).count == local[1] + local[2])
@@ -72,11 +72,11 @@ import Testing
 
     @Test func planIsAppliedOnlyWhileNothingMoved() throws {
         let scene = try Scene.phoneAndWatch()
-        try scene.succeed("generate --db phone.db --mark-read 2")
+        try scene.markRead(2)
         try scene.succeed("plan --out first.plan --db phone.db")
         try scene.refuse("plan --out first.plan --db phone.db", exit: 78, saying: ["first.plan", "there is a file of that name"])
         // A program writes a row meanwhile.
-        try scene.succeed("generate --db phone.db --mark-read 1 --seed 7")
+        try scene.markRead(1, from: 7)
         try scene.refuse("apply first.plan --db phone.db", exit: 78, saying: ["phone.db", "changed since the plan was made"], watching: ["phone.db"])
         try scene.succeed("plan --out second.plan --db phone.db")
         #expect(try scene.succeed("apply second.plan --db phone.db").hasPrefix("published version 2\n"))
@@ -105,16 +105,10 @@ import Testing
     }
 
     /// A table of the application that is not synced refers to a row that the version deletes: the plan says that the import will be refused.
-    @Test(arguments: ["", "ON DELETE RESTRICT", "ON DELETE CASCADE", "ON DELETE SET NULL"], ["reader", "peer"])
+    @Test(arguments: zip(["", "ON DELETE RESTRICT", "ON DELETE CASCADE", "ON DELETE SET NULL"], ["reader", "peer", "reader", "peer"]))
     func planTellsThatAForeignKeyWouldForbidTheImport(action: String, role: String) throws {
-        let scene = try Scene()
-        for name in ["a", "b"] {
-            try scene.database("\(name).db").run("CREATE TABLE lists(id TEXT PRIMARY KEY NOT NULL); INSERT INTO lists VALUES('kept'), ('p')")
-            let own = role == "reader" && name == "a" ? "writer" : role
-            if name == "b" { try scene.database("b.db").run("DELETE FROM lists") }
-            try scene.succeed("init --db \(name).db --cloud cloud --role \(own) --device \(name) --tables lists")
-            try scene.succeed("sync --quiet --db \(name).db")
-        }
+        let scene = try Scene.pair(
+            "CREATE TABLE lists(id TEXT PRIMARY KEY NOT NULL); INSERT INTO lists VALUES('kept'), ('p')", roles: (role == "reader" ? "writer" : role, role))
         try scene.database("b.db").run("CREATE TABLE pins(list TEXT REFERENCES lists(id) \(action)); INSERT INTO pins VALUES('p')")
         try scene.database("a.db").run("DELETE FROM lists WHERE id = 'p'")
         try scene.succeed("sync --quiet --db a.db")
@@ -128,7 +122,7 @@ import Testing
             #expect(refusals.first?.contains("table pins: 1 row would point at rows of lists that are not there") == true)
             try scene.refuse("sync --db b.db", exit: 65, saying: ["1 row would point at rows of lists"])
         } else {
-            try scene.succeed("sync --db b.db")
+            try scene.sync("b")
         }
     }
 }

@@ -91,7 +91,7 @@ import Testing
         try scene.database("watch.db").run("UPDATE buckets SET name = 'mine' WHERE id = (SELECT min(id) FROM buckets)")
         try scene.publishMore(6)
         try scene.database("phone.db").run("DELETE FROM notifications WHERE id = (SELECT max(id) FROM notifications)")
-        try scene.succeed("sync --db phone.db")
+        try scene.sync("phone")
         try scene.age()
         try scene.succeed("prune --keep-last 1 --db phone.db")
         #expect(try scene.json("status --db watch.db")["version"] as? Int == 1)
@@ -136,11 +136,12 @@ import Testing
     /// A prune that is killed after any number of removals leaves a cloud that is sound, and the next one ends it.
     @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/strace")), arguments: [1, 2, 4, 6, 9])
     func killedPruneIsEndedByTheNext(removals: Int) throws {
-        let scene = try Scene.phoneAndWatch()
-        try scene.publishMore(5)
-        try scene.succeed("pin 3 --db phone.db")
-        let third = try scene.container(3), newest = try scene.container(6)
+        let scene = try Scene.copy(of: "a pin among six versions", from: .phoneAndWatch()) { scene in
+            try scene.publishMore(5)
+            try scene.succeed("pin 3 --db phone.db")
+        }
         try scene.age()
+        let third = try scene.container(3), newest = try scene.container(6)
         let run = try ProgramRun(
             "strace",
             [
@@ -151,7 +152,7 @@ import Testing
         #expect(run.status != 0, "nothing was killed")
         #expect(try scene.json("verify --cloud cloud")["problems"] as? [String] == [])
         #expect(try scene.container(3) == third)
-        try scene.succeed("sync --db watch.db")
+        try scene.sync("watch")
         try scene.succeed("verify --local --db watch.db")
         try scene.age()
         try scene.succeed("prune --keep-last 1 --db phone.db")
@@ -162,7 +163,7 @@ import Testing
         #expect(try scene.container(#require(scene.versions().first)) == newest)
         #expect(try scene.files("assets/notifications_data").count == 4)
         try scene.publishMore(1)
-        try scene.succeed("sync --db watch.db")
+        try scene.sync("watch")
         #expect(try scene.contents("watch.db") == scene.contents("phone.db"))
     }
 }

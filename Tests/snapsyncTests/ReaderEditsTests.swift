@@ -25,15 +25,15 @@ import Testing
 
     /// A writer that has published version 1 and two readers that have it.
     private func scene(_ options: String = edits, readers: [String] = ["phone", "tablet"]) throws -> Scene {
-        let scene = try Scene()
-        try scene.database("desk.db").run(Self.schema + Self.rows)
-        try scene.succeed("init --db desk.db --cloud cloud --role writer --device desk \(options)")
-        try scene.succeed("sync --db desk.db")
-        for reader in readers {
-            try scene.succeed("init --db \(reader).db --cloud cloud --role reader --device \(reader) --create")
-            try scene.succeed("sync --db \(reader).db")
+        try Scene.copy(of: "to-do lists \(options) \(readers)") { scene in
+            try scene.database("desk.db").run(Self.schema + Self.rows)
+            try scene.succeed("init --db desk.db --cloud cloud --role writer --device desk \(options)")
+            try scene.sync("desk")
+            for reader in readers {
+                try scene.succeed("init --db \(reader).db --cloud cloud --role reader --device \(reader) --create")
+                try scene.sync(reader)
+            }
         }
-        return scene
     }
 
     /// Whoever edits a reader's row all the same is told where the edit is.

@@ -8,14 +8,11 @@ import Testing
         let scene: Scene
         let clock: ShiftedClock
 
-        init() throws {
-            scene = try Scene()
-            clock = try ShiftedClock(in: scene.scratch)
-        }
+        init() throws { (scene, clock) = try ShiftedClock.scene() }
 
         /// What a reader may not edit stays there, over an earlier edit of the writer, and undoes nothing. A later edit of a column that it may edit
         /// travels; but not of a row that it inserted, for it may insert none.
-        @Test(arguments: ["UPDATE notes SET note = 'own' WHERE id = 'k'", "INSERT INTO notes VALUES('new', 'of r', 'own', NULL)"], [false, true])
+        @Test(arguments: zip(["UPDATE notes SET note = 'own' WHERE id = 'k'", "INSERT INTO notes VALUES('new', 'of r', 'own', NULL)"], [false, true]))
         func editThatNoMessageCarriesUndoesNothing(sql: String, isComparedBefore: Bool) throws {
             for timestamp in ["", #""timestamp":"at","#] {
                 try scene.scratch.write(

@@ -128,7 +128,7 @@ import Testing
     /// Each file of a version that a copy, the asset or the rows can bring back, whatever happened to it.
     @Test func filesOfAVersionComeFromCopiesRowsAndTheAsset() throws {
         let scene = try Scene.phone(notifications: 8000, buckets: 3)
-        try scene.succeed("generate --db phone.db --mark-read 5")
+        try scene.markRead(5)
         try scene.succeed("export --full --db phone.db")
         let names = try scene.files("assets/notifications_data").filter { $0.hasPrefix("00000000000000000002") }
         #expect(names.count == 3)

@@ -15,10 +15,10 @@ import Testing
     private func rows(_ scene: Scene, _ name: String) throws -> String { try scene.database("\(name).db").run("SELECT * FROM task ORDER BY id") }
 
     private func expectSame(_ scene: Scene, _ rows: String, at location: SourceLocation = #_sourceLocation) throws {
-        for name in ["a", "b", "a", "b"] { try scene.succeed("sync --db \(name).db", at: location) }
+        try scene.sync("a", "b", "a", "b", at: location)
+        #expect(try !scene.sync("a", at: location).contains("published"), sourceLocation: location)
         for name in ["a", "b"] {
             #expect(try self.rows(scene, name) == rows, "\(name)", sourceLocation: location)
-            #expect(try !scene.succeed("sync --db \(name).db", at: location).contains("published"), sourceLocation: location)
             try scene.succeed("verify --local --db \(name).db", at: location)
         }
     }
@@ -31,9 +31,9 @@ import Testing
         try expectSame(scene, "a|1|mine\nb|6|d\nt1|1|d\nt2|20|d\n")
         // Later, too, and a correction of the default by hand wins.
         try scene.database("b.db").run("INSERT INTO task VALUES('c', 7, NULL)")
-        try scene.succeed("sync --db b.db")
+        try scene.sync("b")
         try scene.database("b.db").run("UPDATE task SET rank = 'by hand' WHERE id = 'c'")
-        try scene.succeed("sync --db a.db")
+        try scene.sync("a")
         try expectSame(scene, "a|1|mine\nb|6|d\nc|7|by hand\nt1|1|d\nt2|20|d\n")
     }
 
@@ -41,7 +41,7 @@ import Testing
         let scene = try scene("peer", "peer")
         try scene.database("a.db").run("\(Self.required); INSERT INTO task VALUES('a', 1, 'mine')")
         try scene.database("b.db").run("UPDATE task SET n = 20 WHERE id = 't2'; INSERT INTO task VALUES('b', 6)")
-        try scene.succeed("sync --db a.db")
+        try scene.sync("a")
         #expect(try scene.run("sync --db b.db").status == 78)
         try scene.succeed("describe --update --create --db b.db")
         #expect(
@@ -56,11 +56,11 @@ import Testing
         let scene = try scene("peer", "peer")
         let add = "ALTER TABLE task ADD COLUMN rank TEXT \(declaration)"
         try scene.database("a.db").run("\(add); UPDATE task SET rank = 'of ' || id")
-        try scene.succeed("sync --db a.db")
+        try scene.sync("a")
         try scene.database("b.db").run("UPDATE task SET n = 20 WHERE id = 't2'")
         #expect(try scene.run("sync --db b.db").status == 78)
         try scene.database("b.db").run("\(add); UPDATE task SET rank = 'of b' WHERE id = 't1'")
-        try scene.succeed("sync --db b.db")
+        try scene.sync("b")
         // What b has written in the column before its first look at it has given way, and is told.
         #expect(try scene.succeed("conflicts --db b.db").contains("rank: \"of b\" lost, \"of t1\" was kept"))
         try expectSame(scene, "t1|1|of t1\nt2|20|of t2\n")
@@ -72,7 +72,7 @@ import Testing
         try scene.database("a.db").run("\(Self.required); UPDATE task SET rank = 'mine' WHERE id = 't2'")
         Thread.sleep(forTimeInterval: 0.003)
         try scene.database("b.db").run("UPDATE task SET n = 20 WHERE id = 't2'")
-        for name in ["b", "a"] { try scene.succeed("sync --db \(name).db") }
+        try scene.sync("b", "a")
         #expect(try rows(scene, "a") == "t1|1|d\nt2|20|mine\n")
         #expect(try scene.run("sync --db b.db").status == 78)
         try scene.database("b.db").run(Self.required)
@@ -83,10 +83,10 @@ import Testing
         let scene = try scene("writer", "reader")
         try scene.database("b.db").run("\(Self.required); UPDATE task SET rank = 'of b' WHERE id = 't1'")
         try scene.database("a.db").run("ALTER TABLE task ADD COLUMN rank TEXT; INSERT INTO task VALUES('a', 6, NULL)")
-        for name in ["a", "b"] { try scene.succeed("sync --db \(name).db") }
+        try scene.sync("a", "b")
         #expect(try rows(scene, "b") == "a|6|d\nt1|1|of b\nt2|2|d\n")
         try scene.database("a.db").run("UPDATE task SET n = 7 WHERE id = 'a'; UPDATE task SET rank = 'of a' WHERE id = 't2'")
-        for name in ["a", "b"] { try scene.succeed("sync --db \(name).db") }
+        try scene.sync("a", "b")
         #expect(try rows(scene, "b") == "a|7|d\nt1|1|of b\nt2|2|of a\n")
     }
 
@@ -98,7 +98,7 @@ import Testing
         try scene.database("a.db").run("INSERT INTO task VALUES('a', NULL)")
         for (values, expected) in [("NULL", "7"), ("8", "8"), ("NULL", "7"), ("NULL", "7")] {
             try scene.database("a.db").run("UPDATE task SET n = \(values) WHERE id = 'a'")
-            for name in ["a", "b"] { try scene.succeed("sync --db \(name).db") }
+            try scene.sync("a", "b")
             #expect(try rows(scene, "b") == "a|\(expected)\nt1|1\nt2|2\n")
             try scene.succeed("verify --local --db b.db")
             #expect(try scene.succeed("sync --db b.db").contains("is here already"))
@@ -113,18 +113,18 @@ import Testing
             "CREATE TABLE new(id TEXT PRIMARY KEY NOT NULL, n INTEGER, rank TEXT NOT NULL); INSERT INTO new SELECT id, n, 'v' FROM task; DROP TABLE task; ALTER TABLE new RENAME TO task"
         )
         try scene.succeed("describe --update --db a.db")
-        try scene.succeed("sync --db a.db")
+        try scene.sync("a")
         #expect(try scene.run("sync --db b.db").status == 78)
         try scene.succeed("describe --update --create --db b.db")
         try scene.database("b.db").run("INSERT INTO task(id, n) VALUES('b', 6)")
-        try scene.succeed("sync --db b.db")
+        try scene.sync("b")
         let refused = try scene.run("sync --db a.db")
         #expect(refused.status == 78, "\(refused.text)")
         #expect(refused.errorText.contains("has no value for the column rank, which is NOT NULL here and has no default"), "\(refused.errorText)")
         #expect(refused.errorText.contains("write a value there"))
         #expect(try rows(scene, "a") == "t1|1|v\nt2|2|v\n")
         try scene.database("b.db").run("UPDATE task SET rank = 'now' WHERE id = 'b'")
-        try scene.succeed("sync --db b.db")
+        try scene.sync("b")
         try expectSame(scene, "b|6|now\nt1|1|v\nt2|2|v\n")
     }
 }

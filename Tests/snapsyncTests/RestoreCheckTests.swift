@@ -39,7 +39,7 @@ import Testing
             INSERT INTO child VALUES('x', 0.5, 1, x'00ff'), ('X2', -1e300, NULL, NULL), ('y', 3, 99, zeroblob(5000));
             """)
         try scene.succeed("init --db shop.db --cloud cloud --role writer --device shop --tables all")
-        try scene.succeed("sync --db shop.db")
+        try scene.sync("shop")
         let report = try scene.json("verify --restore --cloud cloud")
         let datasets = try #require(report["datasets"] as? [[String: Any]])
         #expect(datasets.compactMap { $0["restoredCount"] as? Int } == [3, 3] && datasets.allSatisfy { $0["differences"] as? Int == 0 })
@@ -48,7 +48,7 @@ import Testing
         #expect((report["warnings"] as? [String])?.contains { $0.contains("table child: 1 row refers to a row of parent that is not there") } == true)
         // What was restored is what the application wrote, by another program: the same rows as in a reader's database.
         try scene.succeed("init --db copy.db --cloud cloud --role reader --device copy --create")
-        try scene.succeed("sync --db copy.db")
+        try scene.sync("copy")
         for table in ["parent", "child"] {
             let rows = "SELECT * FROM \(table) ORDER BY 1, 2"
             #expect(try scene.database("copy.db").run(rows) == scene.database("shop.db").run(rows))

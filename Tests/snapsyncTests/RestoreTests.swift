@@ -17,8 +17,7 @@ import Testing
         let status = try scene.json("status --db phone.db")
         #expect(status["version"] as? Int == 4 && (status["undo"] as? String)?.hasPrefix("the state before the restore of version 1") == true)
         #expect((status["datasets"] as? [[String: Any]])?.map { $0["changes"] as? Int } == [0, 3])
-        try scene.succeed("sync --db phone.db")
-        try scene.succeed("sync --db watch.db")
+        try scene.sync("phone", "watch")
         #expect(try scene.contents("watch.db") == first && scene.versions() == [5, 4, 3, 2, 1])
         for database in ["phone.db", "watch.db"] { try scene.succeed("verify --local --db \(database)") }
         // The commit that published it pinned the version that lost.
@@ -27,8 +26,7 @@ import Testing
 
         try scene.succeed("undo --db phone.db")
         #expect(try scene.contents("phone.db") == newest)
-        try scene.succeed("sync --db phone.db")
-        try scene.succeed("sync --db watch.db")
+        try scene.sync("phone", "watch")
         #expect(try scene.contents("watch.db") == newest)
         // An undo can be undone.
         try scene.succeed("undo --db phone.db")
@@ -41,11 +39,11 @@ import Testing
         let scene = try Scene()
         try scene.database("a.db").run("CREATE TABLE t(id TEXT PRIMARY KEY NOT NULL, v TEXT); INSERT INTO t VALUES('x', '007')")
         try scene.succeed("init --db a.db --cloud cloud --role peer --device a --tables all")
-        try scene.succeed("sync --db a.db")
+        try scene.sync("a")
         func declare(_ type: String) throws {
             try scene.database("a.db").run(
                 "CREATE TABLE z(id TEXT PRIMARY KEY NOT NULL, v \(type)); INSERT INTO z SELECT * FROM t; DROP TABLE t; ALTER TABLE z RENAME TO t")
-            try scene.succeed("sync --db a.db")
+            try scene.sync("a")
         }
         try declare("INTEGER")
         let run = try scene.run("restore --version 1 --db a.db")
@@ -55,7 +53,7 @@ import Testing
         try declare("")
         try scene.succeed("restore --version 1 --db a.db")
         #expect(try scene.value("SELECT v FROM t", in: "a.db") == "007")
-        try scene.succeed("sync --db a.db")
+        try scene.sync("a")
         try scene.succeed("verify --local --db a.db")
     }
 
@@ -68,7 +66,7 @@ import Testing
             INSERT INTO u VALUES('x'); INSERT INTO t VALUES(1, 'old'), (2, 'x');
             """)
         try scene.succeed("init --db a.db --cloud cloud --role writer --device a --tables all")
-        try scene.succeed("sync --db a.db")
+        try scene.sync("a")
         try scene.database("a.db").run(
             "CREATE TABLE n(id INTEGER PRIMARY KEY, u TEXT REFERENCES u); INSERT INTO n SELECT id, 'x' FROM t; DROP TABLE t; ALTER TABLE n RENAME TO t")
         try #require(try scene.run("sync --db a.db").status == 0)
@@ -78,7 +76,7 @@ import Testing
         #expect(try scene.value("SELECT group_concat(u) FROM t", in: "a.db") == "x,x")
 
         try scene.database("a.db").run("INSERT INTO t VALUES(3, 'nobody')")
-        try scene.succeed("sync --db a.db")
+        try scene.sync("a")
         try scene.succeed("restore --version 2 --db a.db")
         try scene.succeed("undo --db a.db")
         #expect(try scene.value("SELECT u FROM t WHERE id = 3", in: "a.db") == "nobody")
@@ -90,9 +88,9 @@ import Testing
             "CREATE TABLE notes(id TEXT PRIMARY KEY NOT NULL); INSERT INTO notes VALUES('1'); CREATE TABLE u(id TEXT PRIMARY KEY NOT NULL); INSERT INTO u VALUES('x')"
         )
         try scene.succeed("init --db a.db --cloud cloud --role writer --device a --tables all")
-        try scene.succeed("sync --db a.db")
+        try scene.sync("a")
         try scene.succeed("describe --update --remove notes --db a.db")
-        try scene.succeed("sync --db a.db")
+        try scene.sync("a")
         let said = try scene.succeed("restore --version 1 --db a.db")
         #expect(said.hasPrefix("nothing was changed: what can be restored here is as in version 1\n"), "\(said)")
         #expect(said.contains("version 1 has the dataset notes, which this database does not sync; its rows were left out"), "\(said)")
@@ -142,10 +140,10 @@ import Testing
         #expect(try scene.succeed("verify --all --cloud phone.db.snapsync-kept").contains("all is well"))
         let copies = try #require(try scene.json("status --db phone.db")["copies"] as? [[String: Any]])
         #expect(copies.count == 1 && copies[0]["reason"] as? String == "before the restore of version 1" && (copies[0]["size"] as? Int ?? 0) > 0)
-        try scene.succeed("sync --db phone.db")
+        try scene.sync("phone")
         try scene.succeed("undo --db phone.db")
         #expect(try scene.contents("phone.db") == mine)
-        try scene.succeed("sync --db phone.db")
+        try scene.sync("phone")
         try scene.succeed("verify --local --db phone.db")
 
         // Copies go when the user says so.
@@ -181,7 +179,7 @@ import Testing
                 UPDATE notifications SET title = 'v\(version)' WHERE id IN (SELECT id FROM notifications ORDER BY id LIMIT 3 OFFSET \(version * 900));
                 DELETE FROM notifications WHERE id = (SELECT max(id) FROM notifications)
                 """)
-            try scene.succeed("sync --db phone.db")
+            try scene.sync("phone")
             contents[version] = try scene.contents("phone.db")
         }
         #expect(try scene.files("assets/notifications_data").filter { $0.contains(".changes.") }.count == 3)
@@ -192,12 +190,11 @@ import Testing
 
         try scene.succeed("restore --version 2 --db phone.db")
         #expect(try scene.contents("phone.db") == contents[2])
-        try scene.succeed("sync --db phone.db")
-        try scene.succeed("sync --db watch.db")
+        try scene.sync("phone", "watch")
         #expect(try scene.contents("watch.db") == contents[2])
         try scene.succeed("undo --db phone.db")
         #expect(try scene.contents("phone.db") == contents[4])
-        try scene.succeed("sync --db phone.db")
+        try scene.sync("phone")
 
         // The snapshot asset of version 1 is what the kept versions' changes are laid over.
         try scene.succeed("pin 3 --db phone.db")
@@ -206,7 +203,7 @@ import Testing
         try scene.succeed("prune --keep-last 1 --db phone.db")
         #expect(try scene.json("verify --all --cloud cloud")["problems"] as? [String] == [])
         #expect(try scene.container(3) == third && scene.files("assets/notifications_data").contains { $0.hasPrefix("00000000000000000001-") })
-        try scene.succeed("sync --db watch.db")
+        try scene.sync("watch")
         #expect(try scene.contents("watch.db") == contents[4])
         for database in ["phone.db", "watch.db"] { try scene.succeed("verify --local --db \(database)") }
     }
@@ -241,8 +238,7 @@ import Testing
         let scene = try Scene.phoneAndWatch()
         try scene.scratch.copy(scene.scratch.path("phone.db"), to: "backup.db")
         try scene.database("phone.db").run("DELETE FROM notifications WHERE id = (SELECT min(id) FROM notifications); UPDATE buckets SET name = 'lost'")
-        try scene.succeed("sync --db phone.db")
-        try scene.succeed("sync --db watch.db")
+        try scene.sync("phone", "watch")
         try scene.database("backup.db").run("UPDATE notifications SET title = 'backup'")
         let backup = try scene.contents("backup.db")
         // It takes another name when it finds what was published meanwhile; the user decides that it is the writer.
@@ -254,15 +250,14 @@ import Testing
         #expect((report["replaced"] as? [String: Any])?["versionBefore"] as? Int == 2)
         // No row here was touched, and every device has them.
         #expect(try scene.contents("backup.db") == backup)
-        try scene.succeed("sync --db watch.db")
+        try scene.sync("watch")
         #expect(try scene.contents("watch.db") == backup)
         for database in ["backup.db", "watch.db"] { try scene.succeed("verify --local --db \(database)") }
         #expect((try scene.json("history --cloud cloud")["pins"] as? [[String: Any]])?.map { $0["version"] as? Int } == [2])
         // The loser can be had back.
         try scene.succeed("undo --db backup.db")
         #expect(try scene.contents("backup.db") == scene.contents("phone.db"))
-        try scene.succeed("sync --db backup.db")
-        try scene.succeed("sync --db watch.db")
+        try scene.sync("backup", "watch")
         #expect(try scene.contents("watch.db") == scene.contents("phone.db"))
     }
 
@@ -292,7 +287,7 @@ import Testing
         try scene.succeed("undo --db watch.db")
         #expect(try scene.contents("watch.db") == mine)
         // They are this reader's own changes again, and the next import leaves them.
-        try scene.succeed("sync --db watch.db")
+        try scene.sync("watch")
         #expect(try scene.contents("watch.db") == mine)
         try scene.succeed("verify --local --db watch.db")
     }

@@ -6,11 +6,12 @@ import Testing
 @Suite(.runsPrograms) struct RetentionTests {
     /// A writer that keeps the last two states, with six old versions, and a day since it last removed any.
     private func scene(_ flags: String = "--keep-last 2") throws -> Scene {
-        let scene = try Scene()
-        try scene.succeed("generate --db phone.db --notifications 30 --buckets 2")
-        try scene.succeed("init --db phone.db --cloud cloud --role writer --device phone \(flags)")
-        try scene.succeed("sync --db phone.db")
-        try scene.publishMore(5)
+        let scene = try Scene.copy(of: "retention \(flags)") { scene in
+            try scene.succeed("generate --db phone.db --notifications 30 --buckets 2")
+            try scene.succeed("init --db phone.db --cloud cloud --role writer --device phone \(flags)")
+            try scene.sync("phone")
+            try scene.publishMore(5)
+        }
         try scene.age()
         try passADay(scene)
         return scene
@@ -30,10 +31,10 @@ import Testing
                 "\n  this device keeps the versions of the last 2 states of the data; it last looked for older ones at "))
         // Nothing to publish: nothing is removed, whatever could go.
         let before = try scene.cloudListing()
-        try scene.succeed("sync --db phone.db")
+        try scene.sync("phone")
         #expect(try scene.cloudListing() == before)
 
-        try scene.succeed("generate --db phone.db --mark-read 1 --seed 50")
+        try scene.markRead(1, from: 50)
         let text = try scene.succeed("sync --db phone.db")
         #expect(text.hasPrefix("published version 7\n") && text.contains("\n  removed 5 old versions that the settings do not keep: "), "\(text)")
         #expect(try scene.versions() == [8, 7, 6])
@@ -41,15 +42,15 @@ import Testing
         // Not again on that day.
         try scene.publishMore(2)
         try scene.age()
-        try scene.succeed("generate --db phone.db --mark-read 1 --seed 51")
+        try scene.markRead(1, from: 51)
         #expect(try !scene.succeed("export --db phone.db").contains("removed"))
         #expect(try scene.versions() == [11, 10, 9, 8, 7, 6])
         try passADay(scene)
-        try scene.succeed("generate --db phone.db --mark-read 1 --seed 52")
+        try scene.markRead(1, from: 52)
         #expect(try scene.succeed("export --db phone.db").contains("  removed 5 old versions"))
         // A reader that was away meanwhile is none the worse.
         try scene.succeed("init --db watch.db --cloud cloud --role reader --device watch --create")
-        try scene.succeed("sync --db watch.db")
+        try scene.sync("watch")
         #expect(try scene.contents("watch.db") == scene.contents("phone.db"))
     }
 
@@ -58,8 +59,8 @@ import Testing
         try scene.succeed("pin 2 --db phone.db")
         let second = try scene.container(2)
         try scene.age()
-        try scene.succeed("generate --db phone.db --mark-read 1 --seed 50")
-        try scene.succeed("sync --db phone.db")
+        try scene.markRead(1, from: 50)
+        try scene.sync("phone")
         // The version that is young stays, and so does the one before it that is of the same state; the pinned one can be read.
         #expect(try scene.versions().last == 8 && scene.container(2) == second)
         #expect(try scene.json("verify --all --cloud cloud")["problems"] as? [String] == [])
@@ -70,7 +71,7 @@ import Testing
         var kept = try #require(try scene.json("status --db phone.db")["retention"] as? [String: Any])
         #expect(kept["keepLast"] as? Int == 3 && kept["keepWithin"] as? Int == 30 * 86_400)
         #expect(try scene.succeed("status --db phone.db").contains("keeps the versions of the last 30 d and of the last 3 states of the data; "))
-        try scene.succeed("generate --db phone.db --mark-read 1 --seed 50")
+        try scene.markRead(1, from: 50)
         #expect(try !scene.succeed("sync --db phone.db").contains("removed"))
         #expect(try scene.succeed("prune --keep-last 2 --automatic --db phone.db").contains("removed versions 1 to 5, "))
         kept = try #require(try scene.json("status --db phone.db")["retention"] as? [String: Any])
@@ -84,7 +85,7 @@ import Testing
     @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/strace")))
     func failureIsAWarningAndTheVersionStaysPublished() throws {
         let scene = try scene()
-        try scene.succeed("generate --db phone.db --mark-read 1 --seed 50")
+        try scene.markRead(1, from: 50)
         let run = try ProgramRun(
             "strace",
             ["-f", "-o", "/dev/null", "-e", "trace=unlinkat", "-e", "inject=unlinkat:error=EACCES", BuiltCommand.path(), "sync", "--json", "--db", "phone.db"],

@@ -8,19 +8,19 @@ import Testing
 
     /// A writer with a table of 21,000 rows, or more, and a reader that has imported it.
     private func scene(rows count: Int = 21_000, key: String = "%08x") throws -> Scene {
-        let scene = try Scene()
-        try scene.database("app.db").run(
-            """
-            PRAGMA journal_mode = WAL;
-            CREATE TABLE prices(article TEXT PRIMARY KEY NOT NULL, price INTEGER NOT NULL, changed TEXT NOT NULL);
-            WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(count))
-                INSERT INTO prices SELECT printf('\(key)', i * 2654435761 % 4294967296), i, '2026-01-01T00:00:00Z' FROM n
-            """)
-        #expect(try scene.run("init --db app.db --cloud cloud --role writer --tables prices").status == 0)
-        try scene.succeed("export --db app.db")
-        #expect(try scene.run("init --db copy.db --cloud cloud --role reader --create").status == 0)
-        try scene.succeed("import --db copy.db")
-        return scene
+        try Scene.copy(of: "prices \(count) \(key)") { scene in
+            try scene.database("app.db").run(
+                """
+                PRAGMA journal_mode = WAL;
+                CREATE TABLE prices(article TEXT PRIMARY KEY NOT NULL, price INTEGER NOT NULL, changed TEXT NOT NULL);
+                WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(count))
+                    INSERT INTO prices SELECT printf('\(key)', i * 2654435761 % 4294967296), i, '2026-01-01T00:00:00Z' FROM n
+                """)
+            #expect(try scene.run("init --db app.db --cloud cloud --role writer --tables prices").status == 0)
+            try scene.succeed("export --db app.db")
+            #expect(try scene.run("init --db copy.db --cloud cloud --role reader --create").status == 0)
+            try scene.succeed("import --db copy.db")
+        }
     }
 
     private func expectCopied(_ scene: Scene, at location: SourceLocation = #_sourceLocation) throws {
@@ -37,7 +37,7 @@ import Testing
         let scene = try scene()
         let app = scene.database("app.db")
         try app.run("UPDATE prices SET price = price + 1, changed = \(Self.now)")
-        try scene.succeed("sync --db app.db")
+        try scene.sync("app")
         #expect(try app.run("SELECT count(*) FROM snapsync_instants") == "0\n")
         try expectCopied(scene)
         try app.run(
@@ -45,7 +45,7 @@ import Testing
             CREATE TEMP TABLE kept AS SELECT * FROM prices; BEGIN; DELETE FROM prices; INSERT INTO prices SELECT article, price + 1, \(Self.now) FROM kept WHERE price % 100 <> 2;
             UPDATE prices SET price = 0 WHERE price % 100 = 5; COMMIT
             """)
-        try scene.succeed("sync --db app.db")
+        try scene.sync("app")
         // Rows that are gone, and rows that were changed once more without their timestamp, have instants of their own.
         #expect(try app.run("SELECT count(*) FROM snapsync_tombstones; SELECT count(*) FROM snapsync_instants") == "210\n210\n")
         try expectCopied(scene)
@@ -63,7 +63,7 @@ import Testing
             #expect(try scene.database("copy.db").run(instants) == app.run(instants))
         }
         try app.run("UPDATE prices SET price = price + 1")
-        try scene.succeed("sync --db app.db")
+        try scene.sync("app")
         try expectCopied(scene)
         try expectInstants(1, of: count)
         // Again, with rows that are gone, that are new, and that were changed later or with a timestamp.
@@ -73,7 +73,7 @@ import Testing
             COMMIT;
             UPDATE prices SET price = 0 WHERE price % 1000 = 5; UPDATE prices SET changed = \(Self.now) WHERE price % 1000 = 7; INSERT INTO prices VALUES('new', 1, \(Self.now))
             """)
-        try scene.succeed("sync --db app.db")
+        try scene.sync("app")
         try expectCopied(scene)
         let thousands = count / 1000
         #expect(try app.run("SELECT count(*) FROM snapsync_tombstones") == "\(thousands)\n")

@@ -6,20 +6,20 @@ import Testing
 @Suite(.runsPrograms) struct RollbackTests {
     /// Three versions at phone and watch; then the directory is put back to version 1, and both have something that no version has.
     private func putBack() throws -> Scene {
-        let scene = try Scene.phoneAndWatch()
-        try scene.scratch.copy(scene.scratch.path("cloud"), to: "backup")
-        for name in ["two", "three"] {
-            try scene.database("phone.db").run(
-                "UPDATE buckets SET name = '\(name)'; INSERT INTO buckets(id, name, createdAt, updatedAt) VALUES('\(name)', 'B', '2026-01-01T00:00:00Z', '2026-01-01T00:00:00Z')"
-            )
-            try scene.succeed("sync --db phone.db")
+        try Scene.copy(of: "a cloud that was put back", from: .phoneAndWatch()) { scene in
+            try scene.scratch.copy(scene.scratch.path("cloud"), to: "backup")
+            for name in ["two", "three"] {
+                try scene.database("phone.db").run(
+                    "UPDATE buckets SET name = '\(name)'; INSERT INTO buckets(id, name, createdAt, updatedAt) VALUES('\(name)', 'B', '2026-01-01T00:00:00Z', '2026-01-01T00:00:00Z')"
+                )
+                try scene.sync("phone")
+            }
+            try scene.sync("watch")
+            try scene.database("phone.db").run("UPDATE notifications SET title = 'made here' WHERE id = (SELECT min(id) FROM notifications)")
+            try scene.database("watch.db").run("UPDATE notifications SET readAt = '2026-11-20T10:00:00Z' WHERE id = (SELECT max(id) FROM notifications)")
+            try FileManager.default.removeItem(atPath: scene.scratch.path("cloud"))
+            try scene.scratch.copy(scene.scratch.path("backup"), to: "cloud")
         }
-        try scene.succeed("sync --db watch.db")
-        try scene.database("phone.db").run("UPDATE notifications SET title = 'made here' WHERE id = (SELECT min(id) FROM notifications)")
-        try scene.database("watch.db").run("UPDATE notifications SET readAt = '2026-11-20T10:00:00Z' WHERE id = (SELECT max(id) FROM notifications)")
-        try FileManager.default.removeItem(atPath: scene.scratch.path("cloud"))
-        try scene.scratch.copy(scene.scratch.path("backup"), to: "cloud")
-        return scene
     }
 
     private func names(_ database: String, in scene: Scene) throws -> String {
@@ -46,7 +46,7 @@ import Testing
         #expect(try scene.run("sync --db phone.db").status == 65)
         try scene.succeed("import --db phone.db --accept-rollback 1")
         #expect(try scene.database("phone.db").run("SELECT count(*) FROM notifications WHERE title = 'made here'") == "1\n")
-        for name in ["watch.db", "phone.db", "watch.db", "phone.db", "watch.db"] { try scene.succeed("sync --db \(name)") }
+        try scene.sync("watch", "phone", "watch", "phone", "watch")
         #expect(try scene.contents("watch.db") == scene.contents("phone.db"))
         #expect(try scene.database("watch.db").run("SELECT title FROM notifications ORDER BY id LIMIT 1") == "made here\n")
         #expect(try scene.database("phone.db").run("SELECT readAt FROM notifications ORDER BY id DESC LIMIT 1") == "2026-11-20T10:00:00Z\n")
@@ -74,7 +74,7 @@ import Testing
         Scene.checkRefusal(
             try scene.run("import --db watch.db --accept-rollback 1"), exit: 78, saying: ["it has version 1, which is here", "nothing to accept"])
         try scene.database("phone.db").run("UPDATE buckets SET name = 'two'")
-        try scene.succeed("sync --db phone.db")
+        try scene.sync("phone")
         Scene.checkRefusal(try scene.run("import --db watch.db --accept-rollback 2"), exit: 78, saying: ["nothing to accept"])
         try scene.succeed("init --db new.db --cloud cloud --role reader --device new --create")
         Scene.checkRefusal(try scene.run("import --db new.db --accept-rollback 2"), exit: 78, saying: ["no version of it is here yet"])
@@ -86,12 +86,12 @@ import Testing
         try scene.succeed("import --db phone.db --accept-rollback 1")
         for number in 2...5 {
             try scene.database("phone.db").run("UPDATE buckets SET name = 'again \(number)'")
-            try scene.succeed("sync --db phone.db")
+            try scene.sync("phone")
         }
         Scene.checkRefusal(try scene.run("sync --db watch.db"), exit: 65, saying: ["is not the one that this device has read"])
         try scene.succeed("import --db watch.db --accept-rollback 5")
         #expect(try names("watch.db", in: scene) == "again 5\n")
-        for name in ["watch.db", "phone.db", "watch.db"] { try scene.succeed("sync --db \(name)") }
+        try scene.sync("watch", "phone", "watch")
         #expect(try scene.contents("watch.db") == scene.contents("phone.db"))
     }
 
@@ -99,9 +99,9 @@ import Testing
     @Test func messageThatOnlyALostVersionAnsweredIsAppliedAgain() throws {
         let scene = try Scene.phoneAndWatch()
         try scene.database("watch.db").run("UPDATE notifications SET readAt = '2026-11-20T10:00:00Z' WHERE id = (SELECT max(id) FROM notifications)")
-        try scene.succeed("sync --db watch.db")
+        try scene.sync("watch")
         try scene.scratch.copy(scene.scratch.path("cloud"), to: "backup")
-        try scene.succeed("sync --db phone.db")
+        try scene.sync("phone")
         try FileManager.default.removeItem(atPath: scene.scratch.path("cloud"))
         try scene.scratch.copy(scene.scratch.path("backup"), to: "cloud")
         try scene.succeed("import --db phone.db --accept-rollback 1")
@@ -158,7 +158,7 @@ import Testing
         let version = try #require(try scene.versions().first)
         try scene.scratch.copy(scene.scratch.path("cloud"), to: "backup")
         try scene.database("a.db").run("INSERT INTO p VALUES('p2')")
-        for name in ["a", "b"] { try scene.succeed("sync --db \(name).db") }
+        try scene.sync("a", "b")
         try scene.database("b.db").run("INSERT INTO c VALUES('c2', 'p2')")
         try FileManager.default.removeItem(atPath: scene.scratch.path("cloud"))
         try scene.scratch.copy(scene.scratch.path("backup"), to: "cloud")

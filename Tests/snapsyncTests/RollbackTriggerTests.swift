@@ -16,9 +16,9 @@ import Testing
             CREATE TRIGGER audited AFTER UPDATE ON bookings BEGIN INSERT INTO audit VALUES('update ' || NEW.id); END;
             """)
         try scene.succeed("init --db desk.db --cloud cloud --role writer --device desk --tables accounts,bookings --reader-edits all")
-        try scene.succeed("sync --db desk.db")
+        try scene.sync("desk")
         try scene.succeed("init --db phone.db --cloud cloud --role reader --device phone --create")
-        try scene.succeed("sync --db phone.db")
+        try scene.sync("phone")
         try scene.database("desk.db").run(trigger)
         return scene
     }
@@ -37,7 +37,7 @@ import Testing
             INSERT INTO bookings VALUES('3', 'c', 20, 'food'), ('4', 'a', 5000, 'car'), ('5', 'a', 6000, 'boat'), ('6', 'c', 30, 'ink');
             UPDATE bookings SET text = 'tea' WHERE id = '2';
             """)
-        try scene.succeed("sync --db phone.db")
+        try scene.sync("phone")
         let report = try scene.succeed("sync --db desk.db")
         #expect(report.contains("2 edits were refused by the publisher"), "\(report)")
         let rows = "SELECT id, text FROM bookings ORDER BY id"
@@ -46,11 +46,11 @@ import Testing
         let conflicts = try scene.succeed("conflicts --db desk.db")
         #expect(conflicts.contains("bookings 4 (refused: the trigger lim failed (over the limit))"), "\(conflicts)")
         // Nothing is decided a second time, and later edits go through.
-        try scene.succeed("sync --db phone.db")
+        try scene.sync("phone")
         #expect(try scene.database("phone.db").run(rows) == "1|rent\n2|tea\n3|food\n6|ink\n")
         #expect(try scene.succeed("conflicts --db phone.db").contains("bookings 4 (refused"))
         try scene.database("phone.db").run("UPDATE bookings SET text = 'later' WHERE id = '3'")
-        for name in ["phone", "desk"] { try scene.succeed("sync --db \(name).db") }
+        try scene.sync("phone", "desk")
         #expect(try scene.value("SELECT text FROM bookings WHERE id = '3'", in: "desk.db") == "later")
         for name in ["desk", "phone"] { try scene.succeed("verify --local --db \(name).db") }
     }

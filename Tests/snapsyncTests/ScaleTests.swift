@@ -50,7 +50,7 @@ import Testing
         try scene.publishMore(2)
         try scene.succeed("unpin 1 --db phone.db")
         #expect(try behind("watch.db") == [2, 6, 0, 2] && behind("phone.db") == [0, 6, 0, 2])
-        try scene.succeed("sync --db watch.db")
+        try scene.sync("watch")
         #expect(try behind("watch.db") == [0, 6, 0, 0])
     }
 

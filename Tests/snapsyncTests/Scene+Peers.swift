@@ -12,9 +12,9 @@ extension Scene {
         try copy(of: "\(roles) \(sql)") { scene in
             try scene.database("a.db").run(sql)
             try scene.succeed("init --db a.db --cloud cloud --device a --tables all --role \(roles.0)")
-            try scene.succeed("sync --db a.db")
+            try scene.sync("a")
             try scene.succeed("init --db b.db --cloud cloud --device b --create --role \(roles.1)")
-            try scene.succeed("sync --db b.db")
+            try scene.sync("b")
         }
     }
 

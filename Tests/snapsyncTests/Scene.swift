@@ -46,30 +46,44 @@ struct Scene {
         try copy(of: lines.joined(separator: "\n")) { scene in for line in lines { try scene.succeed(line) } }
     }
 
-    /// A copy of the scene of that name, which `make` has made or makes.
-    static func copy(of name: String, _ make: (Scene) throws -> Void) throws -> Scene {
-        let scene = try Scene()
-        let first = try made.withLock { made in
-            if let first = made[name] { return first }
-            let first = try Scene()
-            try make(first)
-            made[name] = first
-            return first
+    /// A copy of the scene of that name, which `make` has made or makes, from an empty one or another.
+    static func copy(of name: String, from start: @autoclosure () throws -> Scene = try Scene(), _ make: (Scene) throws -> Void) throws -> Scene {
+        let place = made.withLock { made in
+            let place = made[name] ?? Made()
+            made[name] = place
+            return place
         }
-        for entry in try FileManager.default.contentsOfDirectory(atPath: first.scratch.path) {
-            try scene.scratch.copy(first.scratch.path(entry), to: entry)
+        let first = try place.scene.withLock { first in
+            if let first { return first }
+            let new = try start()
+            try make(new)
+            first = new
+            return new
+        }
+        return try first.copy()
+    }
+
+    /// A scene that is the same as this one.
+    private func copy() throws -> Scene {
+        let scene = try Scene()
+        for entry in try FileManager.default.contentsOfDirectory(atPath: scratch.path) {
+            try scene.scratch.copy(scratch.path(entry), to: entry)
             if entry.hasSuffix("-lock") {
                 // Its time is the last run's.
-                let time = try FileManager.default.attributesOfItem(atPath: first.scratch.path(entry))[.modificationDate] as? Date
+                let time = try FileManager.default.attributesOfItem(atPath: scratch.path(entry))[.modificationDate] as? Date
                 try FileManager.default.setAttributes([.modificationDate: time ?? Date(timeIntervalSince1970: 0)], ofItemAtPath: scene.scratch.path(entry))
             }
-            guard entry.hasSuffix(".db") else { continue }
+            let isSetUp = "SELECT count(*) FROM sqlite_schema WHERE name = 'snapsync_settings'"
+            guard entry.hasSuffix(".db"), try scene.database(entry).run(isSetUp) == "1\n" else { continue }
             try scene.database(entry).run("UPDATE snapsync_settings SET value = '\(scene.scratch.path("cloud"))' WHERE key = 'cloud'")
         }
         return scene
     }
 
-    private static let made: Mutex<[String: Scene]> = {
+    /// A scene that was made once. While it is made, only the tests that begin in it wait.
+    private final class Made: Sendable { let scene = Mutex<Scene?>(nil) }
+
+    private static let made: Mutex<[String: Made]> = {
         // Directories are removed with the last reference to them.
         atexit { Scene.made.withLock { $0 = [:] } }
         return Mutex([:])
@@ -90,6 +104,12 @@ struct Scene {
         try #require(run.status == 0, "snapsync \(line): \(run.errorText)", sourceLocation: location)
         #expect(run.errorText == "", sourceLocation: location)
         return run.text
+    }
+
+    /// Syncs databases one after another, by their names without the ending. Returns what the runs print.
+    @discardableResult
+    func sync(_ names: String..., at location: SourceLocation = #_sourceLocation) throws -> String {
+        try names.map { try succeed("sync --db \($0).db", at: location) }.joined()
     }
 
     /// Runs the command with `--json`, which must end well, and returns its object.

@@ -130,7 +130,7 @@ import Testing
 
     @Test func runsThatOverlapDoNoHarm() throws {
         let scene = try Scene.phoneAndWatch(notifications: 2000, buckets: 5)
-        try scene.succeed("generate --db phone.db --mark-read 200")
+        try scene.markRead(200)
         let syncs = try (0..<6).map { _ in try BuiltCommand.start(["sync", "--quiet", "--db", "phone.db"], in: scene.scratch.path) }.map { try $0.wait() }
         #expect(syncs.allSatisfy { [0, 75].contains($0.status) && $0.text == "" })
         #expect(syncs.contains { $0.status == 0 })
@@ -138,7 +138,7 @@ import Testing
         for run in syncs where run.status == 75 { #expect(run.errorText.contains("another run of snapsync works on this database")) }
         #expect(try scene.json("status --db phone.db")["lastError"] == nil)
         #expect(try scene.json("history --db phone.db")["newestVersion"] as? Int == 2)
-        try scene.succeed("sync --db watch.db")
+        try scene.sync("watch")
         #expect(try scene.contents("watch.db") == scene.contents("phone.db"))
         try scene.succeed("verify --all --local --db phone.db")
     }
@@ -147,7 +147,7 @@ import Testing
     @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/strace"), "strace shows the calls"), arguments: [false, true])
     func noRunClosesADescriptorTwice(isKeptOut: Bool) throws {
         let scene = try Scene.phone()
-        try scene.succeed("generate --db phone.db --mark-read 2")
+        try scene.markRead(2)
         let status = try Python.run(
             """
             import fcntl, os, struct, subprocess, sys

@@ -12,19 +12,19 @@ import Testing
 
     /// A writer or peer `a.db` and another device `b.db` that have version 1.
     private func scene(_ roles: (String, String)) throws -> Scene {
-        let scene = try Scene()
-        try scene.scratch.write(Self.datasets(""), to: "old.json")
-        try scene.scratch.write(
-            Self.datasets(#",{"name":"due","type":"text","optional":true},{"name":"rank","type":"integer","optional":true}"#), to: "new.json")
-        for (name, role) in [("a", roles.0), ("b", roles.1)] {
-            try scene.database("\(name).db").run("CREATE TABLE task(id TEXT PRIMARY KEY NOT NULL, title TEXT NOT NULL, changed TEXT)")
-            if name == "a" {
-                try scene.database("a.db").run("INSERT INTO task VALUES('t1', 'one', '2026-01-01T00:00:00Z'), ('t2', 'two', NULL), ('t3', 'three', NULL)")
+        try Scene.copy(of: "tasks \(roles)") { scene in
+            try scene.scratch.write(Self.datasets(""), to: "old.json")
+            try scene.scratch.write(
+                Self.datasets(#",{"name":"due","type":"text","optional":true},{"name":"rank","type":"integer","optional":true}"#), to: "new.json")
+            for (name, role) in [("a", roles.0), ("b", roles.1)] {
+                try scene.database("\(name).db").run("CREATE TABLE task(id TEXT PRIMARY KEY NOT NULL, title TEXT NOT NULL, changed TEXT)")
+                if name == "a" {
+                    try scene.database("a.db").run("INSERT INTO task VALUES('t1', 'one', '2026-01-01T00:00:00Z'), ('t2', 'two', NULL), ('t3', 'three', NULL)")
+                }
+                try scene.succeed("init --db \(name).db --cloud cloud --role \(role) --device \(name) --datasets old.json")
+                try scene.succeed("sync --db \(name).db")
             }
-            try scene.succeed("init --db \(name).db --cloud cloud --role \(role) --device \(name) --datasets old.json")
-            try scene.succeed("sync --db \(name).db")
         }
-        return scene
     }
 
     private func addColumns(_ scene: Scene, _ name: String, _ sql: String) throws {
@@ -55,7 +55,7 @@ import Testing
         #expect(try lines(scene, "a") == expected)
         #expect(!scene.scratch.exists("a.db.snapsync-kept"))
         #expect(try scene.database("a.db").run("SELECT count(*) FROM sqlite_schema WHERE name = 'snapsync_detached'") == "0\n")
-        try scene.succeed("sync --db a.db")
+        try scene.sync("a")
         try scene.succeed("import --db a.db")
         #expect(try lines(scene, "a") == expected)
         try scene.succeed("verify --local --db a.db")
@@ -66,7 +66,7 @@ import Testing
         try addColumns(scene, "b", "")
         try scene.succeed("detach --db b.db")
         try scene.succeed("init --db b.db --cloud cloud --role reader --device b --take-over --adopt --datasets new.json")
-        try scene.succeed("sync --db b.db")
+        try scene.sync("b")
         #expect(try lines(scene, "b") == expected)
         try scene.succeed("verify --local --db b.db")
     }
@@ -76,11 +76,10 @@ import Testing
         try addColumns(scene, "b", "UPDATE task SET due = 'mine' WHERE id = 't2'")
         try scene.succeed("detach --db b.db")
         try scene.succeed("init --db b.db --cloud cloud --role reader --device b --take-over --adopt --datasets new.json")
-        try scene.succeed("sync --db b.db")
+        try scene.sync("b")
         for title in ["edited", "edited again"] {
             try scene.database("a.db").run("UPDATE task SET title = '\(title)' WHERE id IN ('t1', 't2')")
-            try scene.succeed("sync --db a.db")
-            try scene.succeed("sync --db b.db")
+            try scene.sync("a", "b")
             #expect(try lines(scene, "b") == ["t1 \(title) - -", "t2 \(title) mine -", "t3 three - -"])
         }
         try scene.succeed("verify --local --db b.db")
@@ -103,7 +102,7 @@ import Testing
         try scene.database("b.db").run("UPDATE task SET title = 'by b' WHERE id IN ('t1', 't3')")
         try scene.succeed("detach --db a.db")
         _ = try attach(scene, "a", "peer")
-        try scene.succeed("sync --db a.db")
+        try scene.sync("a")
         // b knows too little to publish; its edits wait.
         let refused = try scene.run("sync --db b.db")
         #expect(refused.status == 78)
@@ -113,7 +112,7 @@ import Testing
         try addColumns(scene, "b", "UPDATE task SET rank = 3 WHERE id = 't3'")
         #expect(try scene.json("detach --db b.db")["keptChanges"] as? Int == 2)
         #expect(try attach(scene, "b", "peer")["changesTaken"] as? Int == 2)
-        for name in ["b", "a", "b", "a"] { try scene.succeed("sync --db \(name).db") }
+        try scene.sync("b", "a", "b", "a")
         #expect(try lines(scene, "a") == lines(scene, "b"))
         #expect(try lines(scene, "a") == ["t1 by b by a -", "t2 two by a -", "t3 by b - 3"])
         for name in ["a", "b"] { try scene.succeed("verify --local --db \(name).db") }

@@ -19,11 +19,11 @@ import Testing
     private static let objects = "SELECT type, name, tbl_name, sql FROM sqlite_schema WHERE name NOT LIKE 'snapsync%' AND name NOT LIKE 'sqlite%' ORDER BY 1, 2"
 
     private func writer(_ sql: String = library, _ options: String = "") throws -> Scene {
-        let scene = try Scene()
-        try scene.database("app.db").run(sql)
-        try scene.succeed("init --db app.db --cloud cloud --role writer --device desk --tables all\(options)")
-        try scene.succeed("sync --db app.db")
-        return scene
+        try Scene.copy(of: "schema \(options) \(sql)") { scene in
+            try scene.database("app.db").run(sql)
+            try scene.succeed("init --db app.db --cloud cloud --role writer --device desk --tables all\(options)")
+            try scene.sync("app")
+        }
     }
 
     @Test(arguments: ["", " --sealed"]) func aDatabaseThatWasLostComesBackWhole(options: String) throws {
@@ -48,7 +48,7 @@ import Testing
         #expect(try scene.succeed("sync --db new.db").hasPrefix("nothing new"))
         // A second time, all of it is there.
         try scene.succeed("init --db piped.db --cloud cloud --role reader --device r --create --with-schema")
-        try scene.succeed("sync --db piped.db")
+        try scene.sync("piped")
         #expect(try scene.database("piped.db").run(rows) == held)
     }
 
@@ -71,7 +71,7 @@ import Testing
             CREATE TRIGGER own AFTER INSERT ON books BEGIN SELECT of_the_application(new.id); END;
             """)
         try scene.succeed("init --db app.db --cloud cloud --role writer --device desk --tables all --skip cache")
-        try scene.succeed("sync --db app.db")
+        try scene.sync("app")
         // The reader's own tables of these names stay what they are.
         try scene.database("copy.db").run("CREATE TABLE search(rowid, title); CREATE TABLE cache(id)")
         let made = try scene.json("init --db copy.db --cloud cloud --role reader --device r --create --with-schema")
@@ -81,7 +81,7 @@ import Testing
                 "view cached: no such table: main.cache", "trigger found: no such table: main.search",
                 "trigger own: it calls the function of_the_application, which is not SQLite's own",
             ])
-        try scene.succeed("sync --db copy.db")
+        try scene.sync("copy")
         let report = try scene.json("schema --cloud cloud")
         #expect((report["statements"] as? [[String: Any]])?.filter { $0["lack"] != nil }.compactMap { $0["name"] as? String } == ["cached", "found", "own"])
         var seen: Set<String> = []
@@ -94,19 +94,19 @@ import Testing
         let scene = try Scene()
         try scene.database("a.db").run("CREATE TABLE t(id TEXT PRIMARY KEY, v TEXT); CREATE INDEX first ON t(v); CREATE VIEW w AS SELECT v FROM t")
         try scene.succeed("init --db a.db --cloud cloud --role peer --device a --tables all")
-        try scene.succeed("sync --db a.db")
+        try scene.sync("a")
         // A peer that joins without the index does not take it out of the zone, and adds its own.
         try scene.succeed("init --db b.db --cloud cloud --role peer --device b --create")
-        try scene.succeed("sync --db b.db")
+        try scene.sync("b")
         func names() throws -> [String] {
             (try scene.json("schema --cloud cloud")["statements"] as? [[String: Any]])?.compactMap { $0["name"] as? String } ?? []
         }
         #expect(try names() == ["t", "first", "w"])
         try scene.database("b.db").run("CREATE INDEX second ON t(v, id); INSERT INTO t VALUES('1', 'x')")
-        try scene.succeed("sync --db b.db")
+        try scene.sync("b")
         #expect(try names() == ["t", "first", "second", "w"])
         try scene.database("a.db").run("DROP VIEW w; DROP INDEX first; CREATE INDEX first ON t(v DESC); ALTER TABLE t ADD COLUMN n INT CHECK(n > 0)")
-        try scene.succeed("sync --db a.db")
+        try scene.sync("a")
         #expect(try names() == ["t", "second", "first"] || names() == ["t", "first", "second"])
         let script = try scene.succeed("schema --cloud cloud")
         #expect(script.contains("CHECK(n > 0)") && script.contains("first ON t(v DESC)") && !script.contains("VIEW"), "\(script)")
@@ -117,14 +117,14 @@ import Testing
         let scene = try Scene()
         try scene.succeed("init --db a.db --cloud cloud --role writer --device a --create")
         try scene.succeed("generate --db a.db --buckets 1 --notifications 2")
-        try scene.succeed("sync --db a.db")
+        try scene.sync("a")
         #expect(try scene.run("schema --cloud cloud").status == 66)
         try scene.database("a.db").run(
             "CREATE INDEX sent ON notifications(sentAt); INSERT INTO buckets SELECT 'x', name, NULL, NULL, NULL, createdAt, updatedAt, 0 FROM buckets LIMIT 1")
-        try scene.succeed("sync --db a.db")
+        try scene.sync("a")
         let set = try scene.succeed("init --db b.db --cloud cloud --role reader --device b --create --with-schema")
         #expect(set.contains("made the index sent"), "\(set)")
-        try scene.succeed("sync --db b.db")
+        try scene.sync("b")
     }
 
     /// Python statements that change `s`, the list of statements, and what the refusal says.
@@ -170,7 +170,7 @@ import Testing
             // Without the text, the tables are made as ever.
             try scene.succeed("init --db copy.db --cloud cloud --role reader --device r --create")
         }
-        try scene.succeed("sync --db copy.db")
+        try scene.sync("copy")
         #expect(try scene.database("copy.db").run("SELECT * FROM mine; SELECT * FROM books") == "precious\n1|One\n")
         #expect(try scene.database("copy.db").run("SELECT name FROM sqlite_schema WHERE type = 'trigger' AND name NOT LIKE 'snapsync%'") == "own\n")
         #expect(!FileManager.default.fileExists(atPath: scene.scratch.path("other.db")))

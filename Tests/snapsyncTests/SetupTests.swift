@@ -13,7 +13,7 @@ import Testing
         let zone = role == "writer" ? "Second" : "ZentikSyncZone"
         try scene.succeed("init --db other.db --cloud cloud --role \(role) --device other --zone \(zone) --replace")
         #expect(try scene.database("other.db").schema() != schema)
-        try scene.succeed("sync --db other.db")
+        try scene.sync("other")
         let (rows, cloud) = (try scene.contents("other.db"), try scene.cloudListing())
 
         #expect(try scene.succeed("detach --db other.db") == "other.db is no longer part of zone \(zone); its tables and the cloud are as they were\n")
@@ -73,7 +73,7 @@ import Testing
         try scene.refuse(
             "sync --db watch.db", exit: 69, saying: ["cloud", "the directory cannot be opened", "mount it"], watching: ["watch.db"], asJSONToo: true)
         try scene.succeed("sync --db watch.db --cloud moved")
-        try scene.succeed("generate --db phone.db --mark-read 2")
+        try scene.markRead(2)
         try scene.succeed("sync --db phone.db", environment: ["SNAPSYNC_CLOUD": scene.scratch.path("moved")])
         #expect(try scene.succeed("sync --db watch.db --cloud moved").hasPrefix("imported version 2\n"))
         #expect(try scene.contents("watch.db") == scene.contents("phone.db"))

@@ -7,17 +7,17 @@ import Testing
     private static let ben = "--cloud cloud --device ben"
 
     private func scene() throws -> Scene {
-        let scene = try Scene()
-        let example = Repository.path("Fixtures/Examples/project-tracker")
-        for name in ["tracker", "anna"] { try scene.database("anna.db").run(String(contentsOfFile: "\(example)/\(name).sql", encoding: .utf8)) }
-        try scene.scratch.copy(example + "/tracker.json", to: "tracker.json")
-        try scene.succeed("init --db anna.db --cloud cloud --role writer --device anna --datasets tracker.json")
-        try scene.scratch.write(
-            """
-            {"id": "garden", "title": "Garden", "detail": "Before the frost", "items": [{"id": "1", "title": "Dig the beds", "completed": true},
-             {"id": "2", "title": "Sow beans", "detail": "the white ones"}, {"id": "3", "title": "Mend the fence"}]}
-            """, to: "garden.json")
-        return scene
+        try Scene.copy(of: "a project tracker") { scene in
+            let example = Repository.path("Fixtures/Examples/project-tracker")
+            for name in ["tracker", "anna"] { try scene.database("anna.db").run(String(contentsOfFile: "\(example)/\(name).sql", encoding: .utf8)) }
+            try scene.scratch.copy(example + "/tracker.json", to: "tracker.json")
+            try scene.succeed("init --db anna.db --cloud cloud --role writer --device anna --datasets tracker.json")
+            try scene.scratch.write(
+                """
+                {"id": "garden", "title": "Garden", "detail": "Before the frost", "items": [{"id": "1", "title": "Dig the beds", "completed": true},
+                 {"id": "2", "title": "Sow beans", "detail": "the white ones"}, {"id": "3", "title": "Mend the fence"}]}
+                """, to: "garden.json")
+        }
     }
 
     private func object(_ text: String) throws -> [String: Any] { try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any]) }

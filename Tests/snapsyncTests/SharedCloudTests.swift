@@ -26,15 +26,14 @@ import Testing
             in: scene.scratch.path)
         // A kept copy, too.
         try scene.succeed("pin 1 --db phone.db")
-        try scene.succeed("generate --db phone.db --mark-read 1")
-        try scene.succeed("sync --db phone.db")
-        try scene.succeed("sync --db watch.db")
+        try scene.markRead(1)
+        try scene.sync("phone", "watch")
         try scene.succeed("restore --version 1 --db phone.db")
         let beside = try FileManager.default.contentsOfDirectory(atPath: scene.scratch.path).filter { $0.contains(".snapsync-") }
         for name in beside { #expect(["600", "700"].contains(try mode(name, in: scene)), "\(name)") }
         // A database that was there keeps the mode that its owner gave it.
         #expect(try ProgramRun("chmod", ["640", scene.scratch.path("phone.db")]).status == 0)
-        try scene.succeed("sync --db phone.db")
+        try scene.sync("phone")
         #expect(try mode("phone.db", in: scene) == "640")
     }
 

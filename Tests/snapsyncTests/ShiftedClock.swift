@@ -9,11 +9,14 @@ import Testing
         /// The present time in microseconds since 1970.
         let now = Int64(Date().timeIntervalSince1970 * 1_000_000)
 
-        init(in scratch: ScratchDirectory) throws {
-            shim = scratch.path("clock.so")
-            let source = Repository.path("Tests/Model/clock.c")
-            let compiled = try ProgramRun("cc", ["-shared", "-fPIC", "-o", shim, source])
-            try #require(compiled.status == 0, "\(compiled.errorText)")
+        /// A scene whose programs can have such a clock. The library is compiled once.
+        static func scene() throws -> (Scene, ShiftedClock) {
+            let scene = try Scene.copy(of: "a clock of its own") { scene in
+                let source = Repository.path("Tests/Model/clock.c")
+                let compiled = try ProgramRun("cc", ["-shared", "-fPIC", "-o", scene.scratch.path("clock.so"), source])
+                try #require(compiled.status == 0, "\(compiled.errorText)")
+            }
+            return (scene, ShiftedClock(shim: scene.scratch.path("clock.so")))
         }
 
         /// The variables of a program whose clock is so many seconds off.

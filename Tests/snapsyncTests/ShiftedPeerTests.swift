@@ -8,10 +8,7 @@ import Testing
         let scene: Scene
         let clock: ShiftedClock
 
-        init() throws {
-            scene = try Scene()
-            clock = try ShiftedClock(in: scene.scratch)
-        }
+        init() throws { (scene, clock) = try ShiftedClock.scene() }
 
         /// Makes databases of peers that have the first one's version, described from their tables.
         private func peers(_ names: [String], _ tables: String, first rows: String = "", clocks: [String: Int64] = [:]) throws {

@@ -66,7 +66,7 @@ import Testing
         try scene.refuse(
             line, exit: 78, saying: ["watch.db, table buckets", "rows that did not come from this cloud", "--adopt", "--replace"], watching: ["watch.db"])
         try scene.succeed(line + " --adopt")
-        try scene.succeed("sync --db watch.db")
+        try scene.sync("watch")
         #expect(try scene.value("SELECT count(*) FROM notifications", in: "watch.db") == "33")
         // A publisher's own rows are what it publishes, or merges.
         try scene.succeed("generate --db desk.db --notifications 3 --buckets 1")
@@ -77,7 +77,7 @@ import Testing
         let scene = try Scene()
         try scene.succeed("generate --db phone.db --notifications 3 --buckets 1")
         try scene.succeed("init --db phone.db --cloud cloud --role writer --device phone --container iCloud.org.example.one")
-        try scene.succeed("sync --db phone.db")
+        try scene.sync("phone")
         for role in ["reader", "writer --zone Second"] {
             let line = "init --db watch.db --cloud cloud --role \(role) --device watch --create --container iCloud.org.example.two"
             try scene.refuse(line, exit: 78, saying: ["belongs to iCloud.org.example.one, not to iCloud.org.example.two"])
@@ -85,7 +85,7 @@ import Testing
         }
         try scene.refuse("init --db watch.db --cloud none --role writer --create --container iCloud.two", exit: 78, saying: ["not a container identifier"])
         try scene.succeed("init --db watch.db --cloud cloud --role reader --device watch --create")
-        try scene.succeed("sync --db watch.db")
+        try scene.sync("watch")
         #expect(try scene.value("SELECT value FROM snapsync_settings WHERE key = 'container'", in: "watch.db") == "iCloud.org.example.one")
         let marker = try String(decoding: scene.scratch.read("cloud/cloud.json"), as: UTF8.self)
         try scene.scratch.write(marker.replacing("example.one", with: "example.two"), to: "cloud/cloud.json")

@@ -18,7 +18,7 @@ import Testing
         #expect(unfit.status == 78 && unfit.errorText.contains("the table's name is empty") && unfit.errorText.contains("--skip '\"\"'"), "\(unfit.errorText)")
         let said = try scene.succeed("init --db a.db --cloud cloud --role writer --device a --tables all --skip \"\" --reader-edits \"a,b\",\"none\"")
         #expect(said.contains("readers may edit a_b, none") || said.contains("readers may edit none, a_b"), "\(said)")
-        try scene.succeed("sync --db a.db")
+        try scene.sync("a")
         #expect(try scene.succeed("describe --update --db a.db --reader-edits \"all\"").contains("all"))
         #expect(try scene.succeed("status --db a.db").contains("other: 0 entities"))
     }
@@ -29,7 +29,7 @@ import Testing
             "CREATE TABLE tools(id TEXT PRIMARY KEY NOT NULL, name TEXT); CREATE TABLE shelves(id TEXT PRIMARY KEY NOT NULL, n TEXT); INSERT INTO tools VALUES('1', 'saw')"
         )
         try scene.succeed("init --db a.db --cloud cloud --role writer --device a --tables all")
-        try scene.succeed("sync --db a.db")
+        try scene.sync("a")
         try scene.database("a.db").run("ALTER TABLE tools RENAME TO gear")
         for line in ["sync", "plan", "status"] {
             let run = try scene.run("\(line) --db a.db")
@@ -55,14 +55,14 @@ import Testing
         let scene = try Scene()
         try scene.database("a.db").run("CREATE TABLE wide(id INTEGER PRIMARY KEY, \(columns)); INSERT INTO wide(id, c1) VALUES(1, 1)")
         try scene.succeed("init --db a.db --cloud cloud --role writer --device a --tables all")
-        try scene.succeed("sync --db a.db")
+        try scene.sync("a")
         let told = "wide: the new column extra is not synced, because a dataset has at most 1000 columns"
         try scene.database("a.db").run("ALTER TABLE wide ADD COLUMN extra TEXT; UPDATE wide SET extra = 'x'")
         #expect(try scene.succeed("sync --db a.db").contains(told))
         // It keeps no other change of the table from being taken over.
         try scene.database("a.db").run("ALTER TABLE wide RENAME COLUMN c3 TO third; UPDATE wide SET c2 = 2")
         #expect(try scene.succeed("describe --update --db a.db").contains(told))
-        try scene.succeed("sync --db a.db")
+        try scene.sync("a")
         #expect(try scene.succeed("cat wide --db a.db").contains("\"c2\":2"))
         #expect(try scene.database("a.db").run("SELECT extra FROM wide") == "x\n")
     }
@@ -85,7 +85,7 @@ import Testing
             try scene.database("a.db").run("ALTER TABLE tools DROP COLUMN note")
             try scene.succeed("describe --update --db a.db")
         }
-        for name in ["a", "b", "a", "b"] { try scene.succeed("sync --db \(name).db") }
+        try scene.sync("a", "b", "a", "b")
         #expect(try scene.database("a.db").run("SELECT id, name, price FROM tools ORDER BY id") == "1|saw|10\n2|axe|22\n" + (rebuilt ? "" : "3|awl|30\n"))
         if rebuilt { #expect(try scene.database("a.db").run("SELECT tag FROM tools WHERE id = '2'") == "tag-2\n") }
         #expect(try scene.succeed("messages --db b.db").contains("no edit waits"))
@@ -96,7 +96,7 @@ import Testing
     @Test func diffOfOneDatasetOpensNoOther() throws {
         let scene = try Scene.phone()
         try scene.database("phone.db").run("UPDATE buckets SET name = 'new'; UPDATE notifications SET title = 'new'")
-        try scene.succeed("sync --db phone.db")
+        try scene.sync("phone")
         try FileManager.default.removeItem(atPath: scene.scratch.path(scene.asset("notifications").replacing(".json.gz", with: ".index.json")))
         #expect(try scene.run("diff 1 2 --db phone.db").status != 0)
         #expect(try scene.succeed("diff 1 2 --db phone.db --dataset buckets").contains("buckets"))

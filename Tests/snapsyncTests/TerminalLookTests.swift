@@ -49,8 +49,8 @@ import Testing
 
     @Test func coloursAreForTerminalsAlone() throws {
         let scene = try Scene.phoneAndWatch()
-        try scene.succeed("generate --db phone.db --mark-read 1")
-        try scene.succeed("sync --db phone.db")
+        try scene.markRead(1)
+        try scene.sync("phone")
         let coloured = try show("status --db watch.db", in: scene, columns: 200)
         #expect(coloured.contains("\u{1B}[33m  version 1, newest is 2, 1 behind\u{1B}[0m\n"))
         #expect(coloured.contains("\u{1B}[33m  device watch (reader): version 1, 1 behind, "))

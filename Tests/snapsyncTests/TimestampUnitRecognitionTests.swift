@@ -59,9 +59,9 @@ import Testing
         let scene = try scene()
         let lines = try scene.succeed("init --db app.db --cloud cloud --role writer --device w --tables all --timestamp never=modified:seconds")
         #expect(lines.contains("timestamp of never: modified (seconds)") && lines.contains("timestamp of files: mtime (julian)"))
-        try scene.succeed("sync --db app.db")
+        try scene.sync("app")
         try scene.succeed("init --db copy.db --cloud cloud --role reader --device r --create")
-        try scene.succeed("sync --db copy.db")
+        try scene.sync("copy")
         for query in ["SELECT * FROM ZNOTE", "SELECT typeof(mtime), mtime FROM files", "SELECT * FROM states", "SELECT * FROM never"] {
             #expect(try scene.database("copy.db").run(query) == scene.database("app.db").run(query))
         }

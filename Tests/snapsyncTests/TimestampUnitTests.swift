@@ -30,23 +30,23 @@ import Testing
     }
 
     private func peers(_ form: Form) throws -> Scene {
-        let scene = try Scene()
-        try scene.scratch.write(datasets(form.unit, form.type), to: "d.json")
-        for name in ["a", "b"] {
-            try scene.database("\(name).db").run("CREATE TABLE notes(id TEXT PRIMARY KEY NOT NULL, body TEXT NOT NULL, changed \(form.declared))")
+        try Scene.copy(of: "timestamps \(form)") { scene in
+            try scene.scratch.write(datasets(form.unit, form.type), to: "d.json")
+            for name in ["a", "b"] {
+                try scene.database("\(name).db").run("CREATE TABLE notes(id TEXT PRIMARY KEY NOT NULL, body TEXT NOT NULL, changed \(form.declared))")
+            }
+            try scene.database("a.db").run("INSERT INTO notes VALUES('n', 'first', \(form.sql(1_700_000_000))), ('old', 'o', \(form.sql(1_600_000_000)))")
+            for name in ["a", "b"] {
+                try scene.succeed("init --db \(name).db --cloud cloud --role peer --device \(name) --datasets d.json")
+                try scene.sync(name)
+            }
         }
-        try scene.database("a.db").run("INSERT INTO notes VALUES('n', 'first', \(form.sql(1_700_000_000))), ('old', 'o', \(form.sql(1_600_000_000)))")
-        for name in ["a", "b"] {
-            try scene.succeed("init --db \(name).db --cloud cloud --role peer --device \(name) --datasets d.json")
-            try scene.succeed("sync --db \(name).db")
-        }
-        return scene
     }
 
     /// The edit with the later number wins, whichever device syncs first.
-    @Test(arguments: forms, [true, false])
-    func laterTimestampWins(form: Form, isLaterFirst: Bool) throws {
-        let scene = try peers(form)
+    @Test(arguments: forms.indices)
+    func laterTimestampWins(number: Int) throws {
+        let form = Self.forms[number], isLaterFirst = number.isMultiple(of: 2), scene = try peers(form)
         try scene.database("a.db").run("UPDATE notes SET body = 'later', changed = \(form.sql(1_700_000_200)) WHERE id = 'n'")
         try scene.database("b.db").run("UPDATE notes SET body = 'earlier', changed = \(form.sql(1_700_000_100)) WHERE id = 'n'")
         for name in isLaterFirst ? ["a", "b", "a"] : ["b", "a", "b"] { try scene.succeed("sync --db \(name).db") }
@@ -54,16 +54,15 @@ import Testing
             #expect(try scene.database("\(name).db").run("SELECT body, changed = \(form.sql(1_700_000_200)) FROM notes WHERE id = 'n'") == "later|1\n")
             try scene.succeed("verify --all --local --db \(name).db")
         }
-        let lost = try scene.json("conflicts --db \(isLaterFirst ? "b" : "a").db")
-        let conflicts = try #require(lost["conflicts"] as? [[String: Any]])
-        #expect(conflicts.count == 1)
         // What lost comes back as a new edit, with a new time in the column's own form.
         let taker = isLaterFirst ? "b" : "a"
+        let conflicts = try #require(try scene.json("conflicts --db \(taker).db")["conflicts"] as? [[String: Any]])
+        #expect(conflicts.count == 1)
         try scene.succeed("conflicts take \(try #require(conflicts.first?["id"] as? Int)) --db \(taker).db")
         #expect(
             try scene.database("\(taker).db").run(
                 "SELECT body, changed > \(form.sql(1_760_000_000)), changed < \(form.sql(4_000_000_000)) FROM notes WHERE id = 'n'") == "earlier|1|1\n")
-        for name in ["a", "b", "a"] { try scene.succeed("sync --db \(name).db") }
+        try scene.sync("a", "b", "a")
         for name in ["a", "b"] { #expect(try scene.database("\(name).db").run("SELECT body FROM notes WHERE id = 'n'") == "earlier\n") }
     }
 
@@ -75,13 +74,12 @@ import Testing
         let beyond = form.type == "integer" ? "9223372036854775807" : "1e300"
         try scene.database("a.db").run(
             "UPDATE notes SET body = 'beyond', changed = \(beyond) WHERE id = 'n'; UPDATE notes SET changed = \(form.sql(4_070_908_800)) WHERE id = 'old'")
-        try scene.succeed("sync --db a.db")
-        try scene.succeed("sync --db b.db")
+        try scene.sync("a", "b")
         try scene.database("b.db").run("UPDATE notes SET body = 'after', changed = \(form.sql(1_700_000_300))")
-        for name in ["b", "a"] { try scene.succeed("sync --db \(name).db") }
+        try scene.sync("b", "a")
         for name in ["a", "b"] { #expect(try scene.database("\(name).db").run("SELECT DISTINCT body FROM notes") == "after\n") }
         try scene.database("a.db").run("UPDATE notes SET body = 'none', changed = NULL WHERE id = 'n'")
-        for name in ["a", "b"] { try scene.succeed("sync --db \(name).db") }
+        try scene.sync("a", "b")
         #expect(try scene.database("b.db").run("SELECT body, changed IS NULL FROM notes WHERE id = 'n'") == "none|1\n")
         try scene.succeed("verify --all --local --db b.db")
     }
@@ -90,7 +88,7 @@ import Testing
     @Test func ofEqualSecondsThePublishedEditStays() throws {
         let scene = try peers(Self.forms[0])
         for name in ["a", "b"] { try scene.database("\(name).db").run("UPDATE notes SET body = 'by \(name)', changed = 1700000500 WHERE id = 'n'") }
-        for name in ["a", "b", "a"] { try scene.succeed("sync --db \(name).db") }
+        try scene.sync("a", "b", "a")
         for name in ["a", "b"] { #expect(try scene.database("\(name).db").run("SELECT body FROM notes WHERE id = 'n'") == "by a\n") }
         #expect(try scene.succeed("conflicts --db b.db").contains("by b"))
     }
@@ -109,11 +107,11 @@ import Testing
         try scene.scratch.write(datasets("milliseconds", "integer"), to: "other.json")
         try scene.database("c.db").run("CREATE TABLE notes(id TEXT PRIMARY KEY NOT NULL, body TEXT NOT NULL, changed INTEGER)")
         try scene.succeed("init --db c.db --cloud cloud --role peer --device c --datasets other.json")
-        try scene.succeed("sync --db c.db")
+        try scene.sync("c")
         // By milliseconds, this edit would be one of 1970.
         try scene.database("c.db").run("UPDATE notes SET body = 'later', changed = 1700000900 WHERE id = 'n'")
         try scene.database("a.db").run("UPDATE notes SET body = 'earlier', changed = 1700000800 WHERE id = 'n'")
-        for name in ["a", "c", "a"] { try scene.succeed("sync --db \(name).db") }
+        try scene.sync("a", "c", "a")
         #expect(try scene.database("a.db").run("SELECT body FROM notes WHERE id = 'n'") == "later\n")
         let index = String(decoding: try scene.scratch.read(try scene.asset("notes").replacing(".json.gz", with: ".index.json")), as: UTF8.self)
         #expect(index.hasPrefix("{\"formatVersion\":1,\"dataset\":\"notes\",\"key\":\"id\",\"timestamp\":\"changed\",\n"))
@@ -127,24 +125,24 @@ import Testing
         )
         #expect(
             try scene.succeed("init --db a.db --cloud cloud --role peer --device a --tables all").contains("timestamp of t: last_modified (seconds)"))
-        try scene.succeed("sync --db a.db")
+        try scene.sync("a")
         try scene.succeed("init --db b.db --cloud cloud --role peer --device b --create")
-        try scene.succeed("sync --db b.db")
+        try scene.sync("b")
         #expect(try scene.succeed("describe --update --timestamp t=at --db a.db").contains("t: the column at says when a row was last changed"))
-        try scene.succeed("sync --db a.db")
+        try scene.sync("a")
         #expect(try scene.succeed("sync --db b.db").contains("t: the column at says when a row was last changed, as the zone says"))
         try scene.database("a.db").run("UPDATE t SET v = 'earlier', at = '2021-02-01T00:00:00Z'")
         try scene.database("b.db").run("UPDATE t SET v = 'later', at = '2021-03-01T00:00:00Z'")
-        for name in ["b", "a", "b"] { try scene.succeed("sync --db \(name).db") }
+        try scene.sync("b", "a", "b")
         for name in ["a", "b"] {
             #expect(try scene.database("\(name).db").run("SELECT v FROM t") == "later\n")
             try scene.succeed("verify --all --local --db \(name).db")
         }
         try scene.database("a.db").run("UPDATE t SET at = '', v = 'odd'")
-        for name in ["a", "b"] { try scene.succeed("sync --db \(name).db") }
+        try scene.sync("a", "b")
         #expect(try scene.database("b.db").run("SELECT v, quote(at) FROM t") == "odd|''\n")
         #expect(try scene.succeed("describe --update --timestamp t=none --db b.db").contains("the device's clock counts"))
-        for name in ["b", "a"] { try scene.succeed("sync --db \(name).db") }
+        try scene.sync("b", "a")
         try scene.refuse("describe --update --timestamp u=at --db a.db", exit: 78, saying: ["the table u is not synced"], watching: [])
     }
 }

@@ -10,14 +10,16 @@ import Testing
 
     /// A writer, and a reader that has its version 1, in a zone that is not signed.
     private func plainZone() throws -> SignedScene {
-        let scene = try SignedScene()
-        try scene.succeed("generate --db phone.db --notifications 30 --buckets 4")
-        try scene.scene.database("phone.db").run("UPDATE notifications SET body = 'CANARY ' || id")
-        try scene.succeed("init --db phone.db --cloud cloud --role writer --device phone")
-        try scene.succeed("sync --db phone.db")
-        try scene.succeed("init --db watch.db --cloud cloud --role reader --device watch --create")
-        try scene.succeed("sync --db watch.db")
-        return scene
+        SignedScene(
+            scene: try Scene.copy(of: "a zone that is not signed") { scene in
+                let scene = SignedScene(scene: scene)
+                try scene.succeed("generate --db phone.db --notifications 30 --buckets 4")
+                try scene.scene.database("phone.db").run("UPDATE notifications SET body = 'CANARY ' || id")
+                try scene.succeed("init --db phone.db --cloud cloud --role writer --device phone")
+                try scene.succeed("sync --db phone.db")
+                try scene.succeed("init --db watch.db --cloud cloud --role reader --device watch --create")
+                try scene.succeed("sync --db watch.db")
+            })
     }
 
     private func words(_ device: String, in scene: SignedScene, zone: String) throws -> String {

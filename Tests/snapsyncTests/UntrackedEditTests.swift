@@ -16,21 +16,21 @@ import Testing
         """
 
     private func kitchen(_ options: String = "--reader-edits all") throws -> Scene {
-        let scene = try Scene()
-        try scene.database("desk.db").run(Self.recipes)
-        try scene.succeed("init --db desk.db --cloud cloud --role writer --device desk --tables all \(options)")
-        try scene.succeed("sync --db desk.db")
-        try scene.succeed("init --db phone.db --cloud cloud --role reader --device phone --create")
-        try scene.succeed("sync --db phone.db")
-        return scene
+        try Scene.copy(of: "recipes \(options)") { scene in
+            try scene.database("desk.db").run(Self.recipes)
+            try scene.succeed("init --db desk.db --cloud cloud --role writer --device desk --tables all \(options)")
+            try scene.sync("desk")
+            try scene.succeed("init --db phone.db --cloud cloud --role reader --device phone --create")
+            try scene.sync("phone")
+        }
     }
 
     @Test func editsThatNobodyTrackedTravel() throws {
         let scene = try kitchen()
         try scene.database("desk.db").run("UPDATE recipes SET name = 'Rye bread', updated = '2026-02-01T00:00:00Z' WHERE id = 'r2'")
-        try scene.succeed("sync --db desk.db")
+        try scene.sync("desk")
         try scene.database("phone.db").run(Self.rebuild)
-        for name in ["phone", "desk", "phone"] { try scene.succeed("sync --db \(name).db") }
+        try scene.sync("phone", "desk", "phone")
         for name in ["phone", "desk"] {
             #expect(try scene.database("\(name).db").run("SELECT name, minutes FROM recipes ORDER BY id") == "Soup|45\nRye bread|90\n")
         }
@@ -41,17 +41,17 @@ import Testing
         let scene = try kitchen()
         try scene.database("phone.db").run(
             "ALTER TABLE recipes ADD COLUMN stars INTEGER; UPDATE recipes SET stars = 5 WHERE id = 'r1'; UPDATE recipes SET stars = 3 WHERE id = 'r2'")
-        try scene.succeed("sync --db phone.db")
+        try scene.sync("phone")
         try scene.database("desk.db").run("ALTER TABLE recipes ADD COLUMN stars INTEGER; UPDATE recipes SET stars = 1 WHERE id = 'r1'")
         try scene.succeed("describe --update --create --db desk.db")
-        try scene.succeed("sync --db desk.db")
+        try scene.sync("desk")
         let text = try scene.succeed("sync --db phone.db")
         #expect(text.contains("1 edit lost to a later one"), "\(text)")
         #expect(try scene.database("phone.db").run("SELECT id, stars FROM recipes ORDER BY id") == "r1|1\nr2|3\n")
         let conflicts = try scene.succeed("conflicts --db phone.db")
         #expect(conflicts.contains("stars: 5 lost, 1 was kept"), "\(conflicts)")
         try scene.succeed("conflicts take 1 --db phone.db")
-        for name in ["phone", "desk"] { try scene.succeed("sync --db \(name).db") }
+        try scene.sync("phone", "desk")
         #expect(try scene.value("SELECT stars FROM recipes WHERE id = 'r1'", in: "desk.db") == "5")
     }
 
@@ -59,14 +59,14 @@ import Testing
     @Test func valuesOfAColumnThatTheTableGetsLaterAreEdits() throws {
         let scene = try kitchen()
         try scene.database("desk.db").run("ALTER TABLE recipes ADD COLUMN stars INTEGER; UPDATE recipes SET stars = 1 WHERE id = 'r1'")
-        for name in ["desk", "phone"] { try scene.succeed("sync --db \(name).db") }
+        try scene.sync("desk", "phone")
         try scene.database("phone.db").run(
             "ALTER TABLE recipes ADD COLUMN stars INTEGER; UPDATE recipes SET stars = 5 WHERE id = 'r1'; UPDATE recipes SET stars = 3 WHERE id = 'r2'")
         let text = try scene.succeed("sync --db phone.db")
         #expect(text.contains("1 edit lost to a later one"), "\(text)")
         #expect(try scene.database("phone.db").run("SELECT id, stars FROM recipes ORDER BY id") == "r1|1\nr2|3\n")
         #expect(try scene.succeed("conflicts --db phone.db").contains("stars: 5 lost, 1 was kept"))
-        for name in ["desk", "phone"] { try scene.succeed("sync --db \(name).db") }
+        try scene.sync("desk", "phone")
         for name in ["desk", "phone"] {
             #expect(try scene.database("\(name).db").run("SELECT id, stars FROM recipes ORDER BY id") == "r1|1\nr2|3\n", "\(name)")
         }

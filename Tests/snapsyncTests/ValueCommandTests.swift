@@ -20,15 +20,15 @@ import Testing
     }
 
     private func scene(writer: String = "", reader: String = "", strict: Bool = false) throws -> Scene {
-        let scene = try Scene()
-        for (database, type) in [("a.db", writer), ("b.db", reader)] {
-            try scene.database(database).run(
-                "CREATE TABLE meta(name TEXT PRIMARY KEY NOT NULL, value \(type), sort \(strict ? "ANY" : "INTEGER") NOT NULL)\(strict ? " STRICT" : "")")
+        try Scene.copy(of: "prefs \(writer) \(reader) \(strict)") { scene in
+            for (database, type) in [("a.db", writer), ("b.db", reader)] {
+                try scene.database(database).run(
+                    "CREATE TABLE meta(name TEXT PRIMARY KEY NOT NULL, value \(type), sort \(strict ? "ANY" : "INTEGER") NOT NULL)\(strict ? " STRICT" : "")")
+            }
+            try scene.scratch.write(Self.datasets, to: "d.json")
+            try scene.succeed("init --db a.db --cloud cloud --role writer --device a --datasets d.json")
+            try scene.succeed("init --db b.db --cloud cloud --role reader --device b --datasets d.json")
         }
-        try scene.scratch.write(Self.datasets, to: "d.json")
-        try scene.succeed("init --db a.db --cloud cloud --role writer --device a --datasets d.json")
-        try scene.succeed("init --db b.db --cloud cloud --role reader --device b --datasets d.json")
-        return scene
     }
 
     private static let rows = "SELECT name, typeof(value), quote(value), hex(value), typeof(sort), quote(sort) FROM meta ORDER BY name"
@@ -38,8 +38,7 @@ import Testing
         let scene = try scene(writer: types.0, reader: types.1, strict: types.0 == "ANY")
         try scene.database("a.db").run(Self.fill("meta"))
         for _ in 0..<2 {
-            try scene.succeed("sync --db a.db")
-            try scene.succeed("sync --db b.db")
+            try scene.sync("a", "b")
             #expect(try scene.database("b.db").run(Self.rows) == scene.database("a.db").run(Self.rows))
             try scene.succeed("verify --all --local --db b.db")
             // A change of the storage class alone is a change.
@@ -64,8 +63,7 @@ import Testing
             try scene.succeed("init --db \(name).db --cloud cloud --role \(role) --device \(name) --datasets d.json")
         }
         try scene.database("a.db").run("INSERT INTO n VALUES('k', '0042'), ('l', '1e3')")
-        try scene.succeed("sync --db a.db")
-        try scene.succeed("sync --db b.db")
+        try scene.sync("a", "b")
         #expect(try scene.database("b.db").run("SELECT typeof(v), v FROM n ORDER BY id") == "text|0042\ntext|1e3\n")
     }
 
@@ -78,16 +76,15 @@ import Testing
     func columnThatWouldChangeAValueIsRefused(declared: String, value: String, says: String) throws {
         let scene = try scene(reader: declared)
         try scene.database("a.db").run("INSERT INTO meta VALUES('k', x'00', 0)")
-        try scene.succeed("sync --db a.db")
-        try scene.succeed("sync --db b.db")
+        try scene.sync("a", "b")
         try scene.database("a.db").run("UPDATE meta SET value = \(value)")
-        try scene.succeed("sync --db a.db")
+        try scene.sync("a")
         try scene.refuse(
             "sync --db b.db", exit: 78,
             saying: ["table meta", "the column value is declared \(declared)", says, "snapsync describe --update --create --db b.db"], watching: [])
         #expect(try scene.database("b.db").run("SELECT quote(value) FROM meta") == "X'00'\n")
         try scene.succeed("describe --update --create --db b.db")
-        try scene.succeed("sync --db b.db")
+        try scene.sync("b")
         let kept = "SELECT typeof(value), quote(value) FROM meta"
         #expect(try scene.database("b.db").run(kept) == scene.database("a.db").run(kept))
     }
@@ -97,8 +94,7 @@ import Testing
     func valuesOfAColumnArriveInOneDeclaredAlike(declared: String) throws {
         let scene = try scene(writer: declared, reader: declared)
         try scene.database("a.db").run(Self.fill("meta"))
-        try scene.succeed("sync --db a.db")
-        try scene.succeed("sync --db b.db")
+        try scene.sync("a", "b")
         #expect(try scene.database("b.db").run(Self.rows) == scene.database("a.db").run(Self.rows))
         try scene.succeed("verify --local --db b.db")
     }
@@ -106,7 +102,7 @@ import Testing
     @Test func deviceThatDescribesTheColumnOtherwiseIsRefused() throws {
         let scene = try scene()
         try scene.database("a.db").run("INSERT INTO meta VALUES('k', 1, 0)")
-        try scene.succeed("sync --db a.db")
+        try scene.sync("a")
         try scene.database("c.db").run("CREATE TABLE meta(name TEXT PRIMARY KEY NOT NULL, value, sort)")
         try scene.scratch.write(Self.datasets.replacing("\"value\"", with: "\"value\", \"type\": \"integer\""), to: "other.json")
         try scene.succeed("init --db c.db --cloud cloud --role reader --device c --datasets other.json")
@@ -127,7 +123,7 @@ import Testing
             ("a", ""), ("a", "UPDATE t SET k = 1.0 WHERE k = 1; UPDATE p SET k = 7.0"), ("b", "UPDATE t SET k = 2.0, v = 'z' WHERE k = 2"),
         ] {
             try scene.database("\(device).db").run(change)
-            for name in ["a", "b", "a", "b"] { try scene.succeed("sync --db \(name).db") }
+            try scene.sync("a", "b", "a", "b")
             #expect(try scene.database("b.db").run(rows) == scene.database("a.db").run(rows))
             try scene.succeed("verify --all --local --db a.db")
             try scene.succeed("verify --all --local --db b.db")
@@ -140,7 +136,7 @@ import Testing
         try scene.database("a.db").run("CREATE TABLE t(k TEXT PRIMARY KEY, v); INSERT INTO t VALUES('a', 1); CREATE TABLE p(a, b, v, PRIMARY KEY(a, b))")
         try scene.succeed("init --db a.db --cloud cloud --role writer --device a --tables all")
         for (row, back) in [("t VALUES(NULL, 'x')", "t WHERE k IS NULL"), ("p VALUES(1, NULL, 'x')", "p WHERE b IS NULL")] {
-            try scene.succeed("sync --db a.db")
+            try scene.sync("a")
             try scene.database("a.db").run("INSERT INTO \(row)")
             for _ in 0..<2 {
                 let refused = try scene.run("sync --db a.db")
@@ -167,8 +163,7 @@ import Testing
         try scene.succeed("init --db b.db --cloud cloud --role reader --device b --datasets d.json")
         try scene.database("a.db").run("INSERT INTO meta(name, value, sort) VALUES('a', 21, '0042'), ('b', '0021', 2), ('c', 1.5, 3)")
         for _ in 0..<2 {
-            try scene.succeed("sync --db a.db")
-            try scene.succeed("sync --db b.db")
+            try scene.sync("a", "b")
             let sql = "SELECT *, typeof(twice) FROM meta ORDER BY name"
             #expect(try scene.database("b.db").run(sql) == scene.database("a.db").run(sql))
             try scene.database("a.db").run("UPDATE meta SET value = value || ''")

@@ -38,15 +38,14 @@ import Testing
         #expect(try Self.count(scene, "a.db") == "96")
         try scene.succeed("import --db a.db")
         #expect(try Self.count(scene, "a.db") == "99")
-        try scene.succeed("sync --db a.db")
-        try scene.succeed("sync --db b.db")
+        try scene.sync("a", "b")
         #expect(try Self.count(scene, "b.db") == "99")
         #expect(try scene.succeed("verify --local --db a.db").hasSuffix("all is well\n"))
 
         try vanish(20, edit: 40)
         #expect(try scene.run("sync --db a.db").status == 78)
         try scene.succeed("sync --db a.db --allow-shrink t")
-        try scene.succeed("sync --db b.db")
+        try scene.sync("b")
         #expect(try Self.count(scene, "b.db") == "95")
     }
 
@@ -57,13 +56,14 @@ import Testing
             roles: (role == "reader" ? "writer --reader-edits all" : "peer", role))
         try scene.database("b.db").run(".dbconfig enable_trigger off\nINSERT INTO p VALUES('k', 'own');")
         try scene.database("a.db").run("INSERT INTO p VALUES('z', '3')")
-        for name in ["a", "b", "a", "b"] { try scene.succeed("sync --db \(name).db") }
+        try scene.sync("a", "b", "a", "b")
         for name in ["a", "b"] {
             #expect(try scene.database("\(name).db").run("SELECT group_concat(id) FROM (SELECT id FROM p ORDER BY id)") == "k,x,y,z\n")
         }
     }
 
-    @Test(arguments: [100, 3000], ["TEXT NOT NULL", "INT NOT NULL", "BLOB NOT NULL"]) func rowsThatAnIndexHasLostAreNotDeleted(count: Int, key: String) throws {
+    @Test(arguments: [(100, "TEXT NOT NULL"), (3000, "TEXT NOT NULL"), (100, "INT NOT NULL"), (3000, "BLOB NOT NULL")])
+    func rowsThatAnIndexHasLostAreNotDeleted(count: Int, key: String) throws {
         let value = key.hasPrefix("INT") ? "i" : key.hasPrefix("BLOB") ? "CAST(printf('k%05d', i) AS BLOB)" : "printf('k%05d', i)"
         let scene = try Self.scene(key, value, index: "CREATE UNIQUE INDEX i ON t(id)", count: count, bytes: count > 1000 ? 300 : 1)
         // The index keeps nine tenths of its entries, and the schema no longer says so.
@@ -77,13 +77,13 @@ import Testing
         let export = count > 1000 ? "export --full" : "sync"
         let run = try scene.run("\(export) --db a.db")
         Scene.checkRefusal(run, exit: 65, saying: ["table t", "rows, and an index of it leads to", "the index is damaged", "REINDEX"])
-        try scene.succeed("sync --db b.db")
+        try scene.sync("b")
         #expect(try Self.count(scene, "b.db") == "\(count)")
         let doctor = try scene.run("doctor --all --db a.db")
         #expect(doctor.status == 65 && doctor.text.contains("SQLite finds the database damaged: ") && !doctor.text.contains("sound"), "\(doctor.text)")
         try scene.database("a.db").run("REINDEX")
         try scene.succeed("\(export) --db a.db")
-        try scene.succeed("sync --db b.db")
+        try scene.sync("b")
         #expect(try Self.count(scene, "b.db") == "\(count)")
     }
 
@@ -95,7 +95,7 @@ import Testing
             WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50) INSERT INTO a SELECT i FROM n; INSERT INTO b SELECT id, id FROM a
             """)
         try scene.succeed("init --db a.db --cloud cloud --role writer --device a --tables all")
-        try scene.succeed("sync --db a.db")
+        try scene.sync("a")
         try scene.database("a.db").run("PRAGMA foreign_keys = ON; DELETE FROM a WHERE id > '2'")
         let both = try scene.run("sync --db a.db")
         for fragment in ["entities that dataset a had", "12 of the 50 entities that dataset b had", "--allow-shrink a,b"] {
@@ -105,28 +105,29 @@ import Testing
         try scene.succeed("sync --db a.db --allow-shrink a,b")
         // A reader that was not there meanwhile, and a zone without the approval.
         try scene.succeed("init --db b.db --cloud cloud --role reader --device b --create")
-        try scene.succeed("sync --db b.db")
+        try scene.sync("b")
     }
 
     /// Names that differ only in what a dataset's name cannot have.
-    @Test(arguments: [
-        ["my table", "my-table"], ["客户", "订单"], ["café", "cafe"], ["_a", "t_a"], ["instants", "instants_"],
-        [String(repeating: "n", count: 60) + "1", String(repeating: "n", count: 60) + "2"],
-    ])
-    func tablesOfTwoNamesAreTwoDatasets(_ names: [String]) throws {
+    @Test func tablesOfTwoNamesAreTwoDatasets() throws {
+        let long = String(repeating: "n", count: 60)
+        let names = [
+            ("my table", "my-table"), ("客户", "订单"), ("café", "cafe"), ("_a", "t_a"), ("instants", "instants_"), (long + "1", long + "2"),
+        ]
         let scene = try Scene.pair("CREATE TABLE other(id TEXT PRIMARY KEY)")
-        for (database, own) in [("a.db", 0), ("b.db", 1)] {
-            for name in names { try scene.database(database).run("CREATE TABLE \"\(name)\"(id TEXT PRIMARY KEY)") }
-            try scene.database(database).run("INSERT INTO \"\(names[own])\" VALUES('\(own)')")
-            let update = try BuiltCommand.run(["describe", "--update", "--tables", names[own], "--db", database], in: scene.scratch.path)
+        for (number, database) in ["a.db", "b.db"].enumerated() {
+            let own = names.map { number == 0 ? $0.0 : $0.1 }
+            for name in names.flatMap({ [$0.0, $0.1] }) { try scene.database(database).run("CREATE TABLE \"\(name)\"(id TEXT PRIMARY KEY)") }
+            for name in own { try scene.database(database).run("INSERT INTO \"\(name)\" VALUES('\(number)')") }
+            let update = try BuiltCommand.run(["describe", "--update", "--tables", own.joined(separator: ","), "--db", database], in: scene.scratch.path)
             #expect(update.status == 0, "\(update.errorText)")
         }
         for database in ["a.db", "b.db", "a.db"] { #expect(try scene.run("sync --db \(database)").status == 0) }
         for database in ["a.db", "b.db"] { _ = try scene.run("describe --update --create --db \(database)") }
         for database in ["a.db", "b.db", "a.db"] { #expect(try scene.run("sync --db \(database)").status == 0) }
         for database in ["a.db", "b.db"] {
-            for (own, name) in names.enumerated() {
-                #expect(try scene.database(database).run("SELECT id FROM \"\(name)\"") == "\(own)\n", "\(database) \(name)")
+            for (name, value) in names.flatMap({ [($0.0, "0\n"), ($0.1, "1\n")] }) {
+                #expect(try scene.database(database).run("SELECT id FROM \"\(name)\"") == value, "\(database) \(name)")
             }
         }
     }

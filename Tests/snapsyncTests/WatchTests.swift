@@ -67,7 +67,7 @@ import Testing
         let run = try writer.end()
         #expect(run.errorText.components(separatedBy: "the directory cannot be opened").count == 2, "\(run.errorText)")
         #expect(run.text.components(separatedBy: "all is well again").count == 2, "\(run.text)")
-        try scene.succeed("sync --db watch.db")
+        try scene.sync("watch")
         #expect(try scene.contents("watch.db") == scene.contents("phone.db"))
         #expect(try scene.json("status --db phone.db")["lastError"] == nil)
     }
@@ -84,7 +84,7 @@ import Testing
         try scene.database("phone.db").run("UPDATE buckets SET name = 'and later'")
         try await writer.prints("published version 3: buckets 4 entities")
         #expect(try writer.end().errorText == "")
-        try scene.succeed("sync --db watch.db")
+        try scene.sync("watch")
         #expect(try scene.database("watch.db").run("SELECT DISTINCT name FROM buckets") == "and later\n")
     }
 
@@ -129,7 +129,7 @@ import Testing
             try await Eventually.holds("polling is told", explain: { try reader.outputSoFar() + reader.errorsSoFar() }) {
                 try reader.errorsSoFar().contains("the system's limit of watchers is reached")
             }
-            try scene.succeed("generate --db phone.db --mark-read 3")
+            try scene.markRead(3)
             try scene.succeed("export --db phone.db")
             try await Eventually.holds("it is at the reader") { try scene.contents("watch.db") == scene.contents("phone.db") }
         } catch {

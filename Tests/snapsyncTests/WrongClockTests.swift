@@ -8,10 +8,7 @@ import Testing
         let scene: Scene
         let clock: ShiftedClock
 
-        init() throws {
-            scene = try Scene()
-            clock = try ShiftedClock(in: scene.scratch)
-        }
+        init() throws { (scene, clock) = try ShiftedClock.scene() }
 
         /// A writer that has published an empty version, and a reader that is set up, by these clocks.
         private func begin(at clock: Int64, with reader: String, at other: Int64) throws {

@@ -16,11 +16,11 @@ import Testing
         """
 
     private func library() throws -> Scene {
-        let scene = try Scene()
-        try scene.database("app.db").run(Self.schema)
-        try scene.succeed("init --db app.db --cloud cloud --role writer --device desk --tables all")
-        try scene.succeed("sync --db app.db")
-        return scene
+        try Scene.copy(of: "a library") { scene in
+            try scene.database("app.db").run(Self.schema)
+            try scene.succeed("init --db app.db --cloud cloud --role writer --device desk --tables all")
+            try scene.sync("app")
+        }
     }
 
     private func script(_ name: String) throws -> String {
@@ -55,19 +55,17 @@ import Testing
 
                 """)
         // Changes go on arriving, and a peer may join the same way where peers publish.
-        try scene.succeed("sync --db copy.db")
+        try scene.sync("copy")
         try scene.database("app.db").run(
             "UPDATE books SET title = 'Two', twin = 1 WHERE id = 2; DELETE FROM books WHERE id = 1; INSERT INTO shelves VALUES('C', 'Cars')")
-        try scene.succeed("sync --db app.db")
-        try scene.succeed("sync --db copy.db")
+        try scene.sync("app", "copy")
         #expect(try scene.database("copy.db").run("SELECT * FROM books; SELECT * FROM shelves") == "2|B|Two|1|1\nA|Art\nB|Birds\nC|Cars\n")
     }
 
     @Test func aPeerJoinsWithoutAFile() throws {
         let scene = try Scene.pair(Self.schema, roles: ("peer --key-range", "peer --key-range"))
         try scene.database("b.db").run("UPDATE shelves SET name = 'Air' WHERE code = 'A'")
-        try scene.succeed("sync --db b.db")
-        try scene.succeed("sync --db a.db")
+        try scene.sync("b", "a")
         #expect(try scene.database("a.db").run("SELECT name FROM shelves WHERE code = 'A'") == "Air\n")
         for name in ["a", "b"] { #expect(try scene.succeed("sync --db \(name).db").hasPrefix("nothing new")) }
     }
@@ -85,14 +83,14 @@ import Testing
     @Test func structureThatChangesIsPublished() throws {
         let scene = try library()
         try scene.database("app.db").run("CREATE UNIQUE INDEX titles ON books(title); CREATE INDEX lent ON books(lent)")
-        try scene.succeed("sync --db app.db")
+        try scene.sync("app")
         #expect(try scene.succeed("sync --db app.db").hasPrefix("nothing new since version 2"))
         // An index that is not UNIQUE is part of the SQL text alone.
         try scene.database("app.db").run("DROP INDEX lent")
         #expect(try scene.succeed("sync --db app.db").hasPrefix("published version 3"))
         try scene.succeed("init --db copy.db --cloud cloud --role reader --device r --create")
         #expect(try scene.database("copy.db").run("SELECT sql LIKE '%UNIQUE(\"title\" COLLATE BINARY)%' FROM sqlite_schema WHERE name = 'books'") == "1\n")
-        try scene.succeed("sync --db copy.db")
+        try scene.sync("copy")
     }
 
     /// A device whose file has other names for table and columns leaves the zone's description alone.
@@ -104,9 +102,9 @@ import Testing
             #"{"formatVersion":1,"datasets":[{"name":"notes","table":"Notizen","key":"id","columns":[{"name":"id","column":"nr"},{"name":"body","column":"inhalt"}]}]}"#,
             to: "b.json")
         try scene.succeed("init --db a.db --cloud cloud --role peer --device a --tables all")
-        try scene.succeed("sync --db a.db")
+        try scene.sync("a")
         try scene.succeed("init --db b.db --cloud cloud --role peer --device b --datasets b.json")
-        try scene.succeed("sync --db b.db")
+        try scene.sync("b")
         #expect(try scene.succeed("sync --db b.db").hasPrefix("nothing new since version 1"))
         #expect(try scene.succeed("sync --db a.db").hasPrefix("nothing new since version 1"))
     }
@@ -182,9 +180,9 @@ import Testing
             INSERT INTO hens VALUES(1, 1); INSERT INTO eggs VALUES(1, 1);
             """)
         try scene.succeed("init --db app.db --cloud cloud --role writer --device w --tables all")
-        try scene.succeed("sync --db app.db")
+        try scene.sync("app")
         try scene.succeed("init --db copy.db --cloud cloud --role reader --device r --create")
-        try scene.succeed("sync --db copy.db")
+        try scene.sync("copy")
         #expect(try scene.database("copy.db").run("SELECT * FROM hens; SELECT * FROM eggs; PRAGMA foreign_key_check") == "1|1\n1|1\n")
     }
 
@@ -199,7 +197,7 @@ import Testing
               FOREIGN KEY(g) REFERENCES p(id));
             """)
         try scene.succeed("init --db app.db --cloud cloud --role writer --device w --tables all")
-        try scene.succeed("sync --db app.db")
+        try scene.sync("app")
         try scene.succeed("init --db copy.db --cloud cloud --role reader --device r --create")
         for name in ["app", "copy"] {
             let database = scene.database("\(name).db")
