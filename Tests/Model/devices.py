@@ -137,7 +137,7 @@ class Device:
         self.entries = [[0 if self.publishes and number else number, edit] for number, edit in self.entries if not number or number > decided]
         for edit in settled:
             self.journal |= self.refused(commit, edit)
-            self.entries += [[None, parent] for parent in self.parents_for(commit, edit, had) if all(other.key != parent.key for _, other in self.entries)]
+            self.entries += [[None, parent] for parent in self.parents_for(commit, edit, had) if all(e.key != parent.key or e.at < parent.at for _, e in self.entries)]
         edits = consolidated(edit for _, edit in self.entries)
         standing, losses = self.rebase(commit, edits, had)
         attempted = {edit.key for number, edit in self.entries if number == 0}

@@ -144,7 +144,7 @@ import Testing
         for line in ["describe --update --remove t", "sync", "describe --update --tables t", "sync"] { try scene.succeed("\(line) --db a.db") }
         #expect(try scene.refused("sync --db b.db").contains("snapsync describe --update --create --db b.db"))
         let said = try scene.refused("describe --update --create --db b.db")
-        #expect(said.contains("would change the keys of 1 row, the first \"7\"") && said.contains("rename or drop the table t here"), "\(said)")
+        #expect(said.contains("would change the keys of 1 row, the first \"7\"") && said.contains("drop the table t here"), "\(said)")
         try scene.database("b.db").run("DROP TABLE t")
         for line in ["describe --update --remove t", "describe --update --create"] { try scene.succeed("\(line) --db b.db") }
         for name in ["b", "a", "b"] { try scene.succeed("sync --db \(name).db") }

@@ -4,7 +4,7 @@ import StrictText
 
 extension HeldRows {
     /// Why a held row does not fit into its table, as clauses of a sentence: a UNIQUE value is taken, a row that it refers to is missing, a value is
-    /// missing, or it breaks a CHECK.
+    /// missing or would be changed by the column's type, or it breaks a CHECK.
     ///
     /// - Parameter values: the row.
     package func obstacles(of values: [OwnedValue], in schema: DatasetSchema) throws -> [String] { try obstacles(in: schema)(values) }
@@ -42,8 +42,12 @@ extension HeldRows {
                 let isDangling = try KeyedStatement(db, "SELECT 1 FROM \(row) c WHERE \(key.isDangling)").bind(parameters).integer() == 1
                 if isDangling { found.append("\(named(key.columns.map(\.child))) is in no row of \(key.parent)") }
             }
-            for (index, column) in schema.columns.enumerated() where values[index] == .null && table.column(column.column)?.isRequired == true {
-                found.append("\(column.column) must have a value")
+            for (index, column) in schema.columns.enumerated() {
+                guard let own = table.column(column.column) else { continue }
+                if values[index] == .null, own.isRequired { found.append("\(column.column) must have a value") }
+                if let form = own.affinity.changed(values[index]) {
+                    found.append("\(column.column) is declared \(own.declared), which would store \(values[index]) as \(form)")
+                }
             }
             for check in checks where try KeyedStatement(db, check.sql).bind(parameters).integer() == 1 {
                 found.append("it breaks CHECK (\(check.text))")

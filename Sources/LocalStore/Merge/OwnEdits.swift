@@ -156,7 +156,10 @@ package final class OwnEdits: EditSource {
                 guard datasets[link.parent].permissions.inserts, let key = try link.parent(of: place.key, in: part.rows) else { continue }
                 let parent = RowPlace(link.parent, key), there = try state.entry(parent)
                 guard there?.row == nil, !isAdded(parent), let own = try lastParent(parent) else { continue }
-                added.append((parent, .restoring(own, over: there, horizon: horizons[parent.dataset], orphan: links.orphanColumn(of: parent.dataset))))
+                let edit = Edit.restoring(own, over: there, horizon: horizons[parent.dataset], orphan: links.orphanColumn(of: parent.dataset))
+                // A later edit of this device brings the parent back by itself.
+                if let change = try transaction.changeLog.change(of: key, in: datasets[link.parent]), change.instant >= edit.at { continue }
+                added.append((parent, edit))
             }
         }
     }

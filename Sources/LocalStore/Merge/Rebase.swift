@@ -310,7 +310,11 @@ package final class Rebase {
     private func show(_ place: RowPlace, from held: [RowPlace: VersionRow], in group: inout [RowPlace]) throws -> Bool {
         guard let row = held[place] else { return false }
         let rows = try stash(place.dataset)
-        try rows.take(place.key, row.values)
+        do {
+            try rows.take(place.key, row.values)
+        } catch let error as SyncError where error.database == .schemaMismatch {
+            return false  // The table would change a value.
+        }
         guard try rows.insert(place.key) else { return false }
         try state.release(place)
         group.append(place)

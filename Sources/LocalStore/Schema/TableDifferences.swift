@@ -321,6 +321,9 @@ package struct SchemaTransition: TransactionPart {
         let here = Set(try transaction.tables.differences(from: after).newColumns.map(\.exact))
         let left = try transaction.state.leftColumns(of: after).union(before.columns.filter { removed.contains($0.name.exact) }.map(\.column.exact))
         try transaction.state.leftColumns.set(left.intersection(here), of: after)
+        for column in before.columns where removed.contains(column.name.exact) && here.contains(column.column.exact) {
+            try keepHeld(column, of: after)
+        }
         guard try transaction.state.applied() != nil, let state = try transaction.datasetStates.all().first(where: { $0.name == after.name }) else { return }
         try transaction.state.describedColumns.set(transaction.state.describedColumns(of: after).subtracting(new), of: after)
         let unseen = new.intersection(state.unknownFields.map(\.exact))
@@ -351,6 +354,20 @@ package struct SchemaTransition: TransactionPart {
         ] {
             try CarriedColumns.track(columns, of: after, in: transaction, order: order, as: CarriedColumns.cause(publishes: publishes))
         }
+    }
+
+    /// Keeps the values that held rows have in a column that is no longer synced and stays in the table, as those of rows in the table stay.
+    private func keepHeld(_ column: DatasetColumn, of schema: DatasetSchema) throws {
+        guard let id = try trackingID(schema) else { return }
+        try LocalTable.own.create(in: db)
+        var held = ["SELECT key, entity FROM snapsync_held WHERE dataset = \(id)"]
+        if try db.hasTable(LocalTable.waiting.name) { held.append("SELECT key, entity FROM snapsync_waiting WHERE dataset = \(schema.name.sqlText)") }
+        let now = "\(ChangeTriggers.clock) * 1000", isValue = "j.type IN ('text', 'integer', 'real', 'true', 'false')"
+        try db.execute(
+            sql: """
+                INSERT OR REPLACE INTO snapsync_own(dataset, key, name, value, at) SELECT \(id), h.key, ?1, j.value, \(now)
+                FROM (\(held.joined(separator: " UNION ALL "))) h, json_each(h.entity) j WHERE j.key = ?2 AND \(isValue)
+                """, arguments: [column.column, column.name])
     }
 
     /// Switches to a description that has other JSON names for some columns.

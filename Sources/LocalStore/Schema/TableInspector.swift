@@ -142,7 +142,8 @@ package struct TableInspector: TransactionPart {
     func zonesTable(instead schema: DatasetSchema) throws -> String {
         let file = path.shellWord, update = "snapsync describe --update --db \(file)"
         let isAlone = try transaction.settings.read().datasets.count == 1
-        return "to take over the zone's: rename or drop the table \(schema.table) here, then "
+        return "to take over the zone's: drop the table \(schema.table) here (copy its rows first if you need them; a rename takes foreign keys along), "
+            + "then "
             + (isAlone ? "snapsync detach --db \(file), and set it up again" : "\(update) --remove \(schema.name), then \(update) --create")
     }
 

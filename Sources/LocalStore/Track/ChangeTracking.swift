@@ -300,9 +300,12 @@ package struct ChangeTracking: TransactionPart {
 /// ``restore()``. The entries of the others stay until their rows return. The cost is an entry for each such value; nothing if the dataset describes
 /// all columns. In a database that is not set up for syncing, the table is a temporary one.
 struct OwnColumns {
+    private let transaction: LocalTransaction
     private let db: Database
     private let schema: DatasetSchema
     private let columns: [String]
+    /// The positions of the columns that are described since their values were copied.
+    private let described: [Int]
     private let isLasting: Bool
     private let trigger: String
     /// The dataset's entries, after FROM.
@@ -317,13 +320,18 @@ struct OwnColumns {
     ///
     /// - Parameter number: distinguishes the datasets of one import.
     init?(_ transaction: LocalTransaction, _ schema: DatasetSchema, number: Int) throws {
+        self.transaction = transaction
         db = transaction.db
         self.schema = schema
         let own = try TableColumns(db, schema.table)?.undescribed(by: schema) ?? []
-        guard !own.isEmpty else { return nil }
-        columns = own.map(\.name)
         let id = try transaction.tracking.id(of: schema), dataset = id ?? Int64(number)
         isLasting = id != nil
+        let copied =
+            try isLasting && db.hasTable(LocalTable.own.name)
+            ? String.fetchSet(db, sql: "SELECT DISTINCT name FROM snapsync_own WHERE dataset = ?", arguments: [dataset]) : []
+        described = schema.columns.indices.filter { index in copied.contains { $0.folded == schema.columns[index].column.folded } }
+        guard !own.isEmpty || !described.isEmpty else { return nil }
+        columns = own.map(\.name)
         trigger = "snapsync_own_\(number)_delete"
         if isLasting {
             try LocalTable.own.create(in: db)
@@ -338,17 +346,29 @@ struct OwnColumns {
         let isSet = own.map { "OLD.\($0.name.sqlIdentifier) IS NOT (\($0.defaultText ?? "NULL"))" }.joined(separator: " OR ")
         let isKept = "EXISTS (SELECT 1 FROM \(entries) AND k.key = \(key.value(of: "OLD")))"
         let values = columns.map { "(\(dataset), \(key.value(of: "OLD")), \($0.sqlText), OLD.\($0.sqlIdentifier), \(now))" }.joined(separator: ", ")
+        try db.execute(sql: "DELETE FROM \(entries) AND \(isThere)")
+        guard !own.isEmpty else { return }
         try db.execute(
             sql: """
-                DELETE FROM \(entries) AND \(isThere);
                 CREATE TEMP TRIGGER \(trigger) BEFORE DELETE ON \(table) WHEN \(key.isNotNull("OLD")) AND (\(isSet)) AND NOT \(isKept) BEGIN
                     INSERT INTO \(LocalTable.own.name)(dataset, key, name, value, at) VALUES \(values); END;
                 """)
     }
 
-    /// Writes the values back into the rows that exist again, and drops the trigger.
+    /// Writes the values back into the rows that exist again, and drops the trigger. In a column that is synced by now, a value is an edit of this device,
+    /// unless the row has one.
     func restore() throws {
-        let key = schema.keySQL
+        let key = schema.keySQL, table = "main.\(schema.table.sqlIdentifier)"
+        for index in described {
+            let name = schema.columns[index].column, those = "\(entries) AND k.name = \(name.sqlText) COLLATE NOCASE AND k.value IS NOT NULL"
+            let isUnset = "t.\(name.sqlIdentifier) IS NULL AND \(key.isIn(keys: "k.key", of: those))"
+            guard try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM \(table) t WHERE \(isUnset))") == true else { continue }
+            let cause = CarriedColumns.cause(publishes: try transaction.settings.read().role.publishes)
+            try CarriedColumns.track([index], ofRows: isUnset, of: schema, in: transaction, order: .after, as: cause)
+            let value = "SELECT k.value FROM \(those) AND k.key = \(key.value(of: "t"))"
+            try db.execute(sql: "UPDATE \(table) AS t SET \(name.sqlIdentifier) = (\(value)) WHERE \(isUnset)")
+        }
+        guard !columns.isEmpty else { return try db.execute(sql: "DELETE FROM \(entries) AND (\(isThere) OR \(isOld))") }
         let values: String = columns.map { column -> String in
             let entry = "\(entries) AND k.key = \(key.value(of: "t")) AND k.name = \(column.sqlText)", name = column.sqlIdentifier
             // A column may be younger than the entry.

@@ -111,8 +111,8 @@ final class DisplacedRowsFile {
 }
 
 extension DisplacedRowsFile {
-    /// Writes the rows of this device that are held, and the edits in open conflicts, into files beside the database. Call it before the datasets are no
-    /// longer synced, or before the tables that hold them are dropped.
+    /// Writes the rows of this device that are held, held rows with values of columns that are not synced, and the edits in open conflicts, into
+    /// files beside the database. Call it before the datasets are no longer synced, or before the tables that hold them are dropped.
     ///
     /// - Parameter sent: edits of these datasets that were handed over and whose table is gone, in the order of their numbers.
     /// - Returns: the files.
@@ -122,7 +122,8 @@ extension DisplacedRowsFile {
         let conflicts = Dictionary(grouping: try transaction.conflictJournal.entries(in: .open).map(\.conflict), by: \.dataset)
         var files: [DisplacedRowsFile] = []
         for schema in datasets {
-            var entities = try transaction.waiting.rows(of: schema).map { (key: $0.key, text: $0.entity) }
+            var (entities, own) = try transaction.waiting.withOwnColumns(of: schema)
+            let whole = own.isEmpty ? schema : try schema.with(columns: schema.columns + own.map { DatasetColumn($0, isOptional: true) })
             let held = Set(entities.map(\.key))
             let handed = Dictionary(sent.compactMap { one in one.key.flatMap { held.contains($0) ? nil : ($0, one) } }) { $1 }
             entities += handed.sorted { $0.key < $1.key }.compactMap { key, edit in edit.row.map { (key: key, text: $0) } }
@@ -130,8 +131,8 @@ extension DisplacedRowsFile {
             entities += (conflicts[schema.name] ?? []).compactMap { one in one.loser.entity.map { (key: one.key, text: $0) } }.sorted { $0.key < $1.key }
             var copies: [DisplacedRowsFile] = []
             for one in entities {
-                try add(one.key, of: schema, to: &copies, database: database, now: now) {
-                    try EntityDocument.give(one.text, of: schema.withoutShapes, to: $0)
+                try add(one.key, of: whole, to: &copies, database: database, now: now) {
+                    try EntityDocument.give(one.text, of: whole.withoutShapes, to: $0)
                 }
             }
             for copy in copies { try copy.finish() }

@@ -29,6 +29,10 @@ struct ConflictTaker {
         let key: EntityKey
         do {
             if let columns = conflict.columns, isTaken, place == .usual {
+                guard schema.columns.contains(where: { column in columns.contains { $0.exact == column.name.exact } }) else {
+                    throw refusal(
+                        entry, "\(columns.joined(separator: ", ")) is not synced any more", hint: "snapsync conflicts show \(entry.id) prints the value")
+                }
                 try set(columns, of: conflict.key, to: entity, schema)
                 key = conflict.key
             } else {

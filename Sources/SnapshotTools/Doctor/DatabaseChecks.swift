@@ -102,7 +102,8 @@ enum DatabaseChecks {
             return [
                 .notice(
                     "table", found, means: "they are not synced, and an import leaves them alone",
-                    do: "to sync them: snapsync describe --update --db \(database.path.shellWord)")
+                    // A reader's column is synced as soon as the zone has it.
+                    do: database.settings.role == .reader ? nil : "to sync them: snapsync describe --update --db \(database.path.shellWord)")
             ]
         }
     }

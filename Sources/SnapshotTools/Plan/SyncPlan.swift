@@ -66,11 +66,13 @@ public struct SyncPlan: Sendable, Codable, Hashable {
     /// The sequence number of the last logged change; 0 before the first.
     public let sequence: Int64
     public let datasets: [Dataset]
+    /// At a publisher, how many edits of readers wait. A sync decides them, which the counts above leave out.
+    public let waitingEdits: Int
     /// Why a sync would stop before it changes anything, each in a sentence; usually empty.
     public let refusals: [String]
 
     /// Whether a sync would change nothing.
-    public var isEmpty: Bool { datasets.allSatisfy { $0.local.total + $0.cloud.total == 0 } && version == newestVersion }
+    public var isEmpty: Bool { datasets.allSatisfy { $0.local.total + $0.cloud.total == 0 } && version == newestVersion && waitingEdits == 0 }
 
     static let formatVersion = 1
 }

@@ -38,6 +38,8 @@ struct SyncPlanner: Sendable {
         if settings.role.publishes, let newest = head.token, newest != applied?.token, try await !device.isOneOfMany() {
             refusals.append("version \(newest.number) is not here yet, and the zone's one publisher publishes only on top of it; run snapsync import first")
         }
+        let inspector = SnapshotInspector(cloud: device.cloud, zone: device.zone, applied: applied, device: device)
+        let waiting = settings.role.publishes && applied != nil ? try await inspector.messages().waiting.count { !$0.isDecided } : 0
         let (found, notes) = (incoming, refusals)
         let made = device.now()
         // The transaction is rolled back at the end, so consolidating the log and storing tombstones for the import's rules leaves no trace.
@@ -54,7 +56,8 @@ struct SyncPlanner: Sendable {
                     formatVersion: SyncPlan.formatVersion, madeAt: made, database: device.database.path, cloudUUID: settings.cloudUUID,
                     zone: settings.zone,
                     device: settings.device, role: settings.role.rawValue, version: applied?.number, versionHash: applied?.hash,
-                    newestVersion: head.token?.number, newestHash: head.token?.hash, sequence: sequence, datasets: datasets, refusals: refusals)
+                    newestVersion: head.token?.number, newestHash: head.token?.hash, sequence: sequence, datasets: datasets, waitingEdits: waiting,
+                    refusals: refusals)
             }
         }
     }

@@ -67,7 +67,7 @@ struct ZoneRepair: Sendable {
                         file: document.path, kind: kind, isMissing: document.isMissing, versions: [document.number], blocks: [],
                         reason: "\(document.reason), and its bytes are nowhere else",
                         hint: document.kind == .commit
-                            ? "bring the file back from a copy of the directory; without it the history cannot be read beyond it"
+                            ? "bring the file back from a copy of the directory, for the history cannot be read beyond it; if there is no copy, rename the file, and snapsync doctor names the way on"
                             : "bring the file back from a copy of the directory, or the commits that it follows from"
                                 + (pinned.contains { $0.version == document.number }
                                     ? "; else let the pinned version go: snapsync unpin \(document.number) on a device that publishes" : "")))

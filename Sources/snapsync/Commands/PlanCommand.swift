@@ -66,6 +66,7 @@ extension SyncPlan {
         var lines = ["\(database): \(role) \(device), here is \(here), the cloud has \(there)"]
         lines += refusals.map { "  would stop: \($0)" }
         if isEmpty { lines.append("  a sync would change nothing") }
+        if waitingEdits > 0 { lines.append("  \(Format.count(waitingEdits, "edit")) of readers would be decided (snapsync messages lists what waits)") }
         for dataset in datasets {
             lines.append("  \(dataset.name)")
             lines.append(
