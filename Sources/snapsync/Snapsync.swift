@@ -41,7 +41,7 @@ struct Snapsync: AsyncParsableCommand {
                 name: "Inspection",
                 subcommands: [
                     StatusCommand.self, ReportCommand.self, PlanCommand.self, HistoryCommand.self, DiffCommand.self, CatCommand.self, QueryCommand.self,
-                    GetCommand.self, SchemaCommand.self,
+                    GetCommand.self, ChangesCommand.self, SchemaCommand.self,
                     ConflictsCommand.self,
                     MessagesCommand.self, ExplainCommand.self,
                 ]),
