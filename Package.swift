@@ -138,6 +138,15 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: house),
+        // A version as tables that SQL reads where they are, the history of a row, and the feed of all changes.
+        .target(
+            name: "SnapshotQuery",
+            dependencies: [
+                "SnapshotTools", "SnapshotEngine", "SnapshotVersions", "SnapshotModel", "LocalStore", "SnapshotFormat", "CloudStore", "StrictText",
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
+            ],
+            swiftSettings: house),
         // Projects and comments as public records.
         .target(
             name: "ProjectSharing",
@@ -172,7 +181,8 @@ let package = Package(
         .target(
             name: "SnapshotSync",
             dependencies: [
-                "SnapshotEngine", "SnapshotVersions", "SnapshotTools", "ProjectSharing", "SnapshotWatch", "CloudKitFacade", "ObjectCloud", "StrictText",
+                "SnapshotEngine", "SnapshotVersions", "SnapshotTools", "SnapshotQuery", "ProjectSharing", "SnapshotWatch", "CloudKitFacade", "ObjectCloud",
+                "StrictText",
             ],
             swiftSettings: house),
         // The command: parse, call one engine method, print.
@@ -243,7 +253,7 @@ let package = Package(
         .testTarget(
             name: "SnapshotSyncTests",
             dependencies: [
-                "SnapshotSync", "SnapshotVersions", "SnapshotEngine", "SnapshotTools", "ProjectSharing", "SnapshotWatch", "CloudKitFacade",
+                "SnapshotSync", "SnapshotVersions", "SnapshotEngine", "SnapshotTools", "SnapshotQuery", "ProjectSharing", "SnapshotWatch", "CloudKitFacade",
                 "SnapshotModel", "SnapshotFormat", "Sealing", "LocalStore", "RecordZones", "CloudStore", "DirectoryCloud", "Platform", "StrictText",
                 "CloudContract", "StoreConformance", "TestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),

@@ -5,6 +5,7 @@
 @_exported public import ObjectCloud
 @_exported public import ProjectSharing
 @_exported public import SnapshotEngine
+@_exported public import SnapshotQuery
 @_exported public import SnapshotTools
 @_exported public import SnapshotVersions
 @_exported public import SnapshotWatch

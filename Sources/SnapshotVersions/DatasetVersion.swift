@@ -315,17 +315,24 @@ package final class VersionCursor {
     /// Returns the next run's entities, or nil after the last.
     package func next() throws -> [OwnedEntity]? {
         let owned = OwnedEntities(schema: schema)
+        return try next(to: owned) ? owned.all : nil
+    }
+
+    /// Passes the next run's entities to a sink. The bytes of their values are valid until the next call.
+    ///
+    /// - Returns: false after the last run.
+    package func next(to sink: any EntitySink) throws -> Bool {
         if let first = first.take() {
-            try first.give(to: owned)
-            return owned.all
+            try first.give(to: sink)
+            return true
         }
-        guard let number = numbers.popFirst() else { return nil }
+        guard let number = numbers.popFirst() else { return false }
         let entry = asset.index.blocks[number].member
         try asset.fetch(entry, into: compressed)
         block.clear()
         try asset.step(.verify) { try reader.inflate(compressed.bytes, entry: entry, name: "block \(number)", into: block.raw) }
         try asset.step(.decode) { try parser.parse(block, number: number, of: asset.index) }
-        try entities(number, block).give(to: owned)
-        return owned.all
+        try entities(number, block).give(to: sink)
+        return true
     }
 }

@@ -40,7 +40,8 @@ struct Snapsync: AsyncParsableCommand {
             CommandGroup(
                 name: "Inspection",
                 subcommands: [
-                    StatusCommand.self, ReportCommand.self, PlanCommand.self, HistoryCommand.self, DiffCommand.self, CatCommand.self, SchemaCommand.self,
+                    StatusCommand.self, ReportCommand.self, PlanCommand.self, HistoryCommand.self, DiffCommand.self, CatCommand.self, QueryCommand.self,
+                    GetCommand.self, ChangesCommand.self, SchemaCommand.self,
                     ConflictsCommand.self,
                     MessagesCommand.self, ExplainCommand.self,
                 ]),

@@ -39,7 +39,7 @@ struct CommandPage {
                 heading = Self.heading(line)
             }
         }
-        for (heading, lines) in blocks where heading.hasSuffix("--json") || heading == "Errors" {
+        for (heading, lines) in blocks where heading.hasSuffix("json") || heading == "Errors" {
             fields[heading.lowercased()] = Self.fields(lines[...], in: "", blocks)
         }
     }
@@ -109,7 +109,8 @@ extension CommandPage {
                 types[path, default: []].insert("array of object")
                 for object in array { collect(object, path + "[].", &types) }
             case let array as [Any]:
-                let kind = array.allSatisfy { $0 is String } ? "string" : array.allSatisfy { $0 is NSNumber } ? "integer" : "?"
+                func isAll<T>(_ type: T.Type) -> Bool { array.allSatisfy { $0 is T } }
+                let kind = isAll(String.self) ? "string" : isAll(NSNumber.self) ? "integer" : isAll([Any].self) ? "array" : "?"
                 types[path, default: []].insert(array.isEmpty ? "array" : "array of \(kind)")
             case is String: types[path, default: []].insert("string")
             case let number as NSNumber: types[path, default: []].insert(String(cString: number.objCType) == "c" ? "boolean" : "integer")

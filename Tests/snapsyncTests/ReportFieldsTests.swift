@@ -64,6 +64,12 @@ import Testing
         check(try scene.json("import --db any.db --file \(scene.asset("buckets"))"), "import --json")
         check(try scene.json("status --db watch.db"), "status --json")
         check(try scene.json("history --db watch.db"), "history --json")
+        let row = try scene.database("phone.db").run("SELECT id FROM notifications LIMIT 1").trimmingCharacters(in: .newlines)
+        check(try scene.json("history notifications \(row) --cloud cloud"), "history table key --json")
+        check(try scene.json("get phone.db notifications \(row)"), "query --json and get --json")
+        for line in try scene.succeed("changes cloud --since 0 --ndjson").split(separator: "\n") {
+            check(try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]), "changes --ndjson")
+        }
         check(try scene.json("verify --all --cloud cloud"), "verify --json")
         check(try scene.json("doctor --cloud cloud"), "doctor --json")
         let ill = try scene.run("doctor --db phone.db --cloud none --json")
@@ -257,6 +263,8 @@ import Testing
         try check(local, "replace local --json")
         try scene.age()
         try check(try scene.json("prune --keep-last 1 --db phone.db"), "prune --json")
+        let row = try scene.database("phone.db").run("SELECT id FROM buckets LIMIT 1").trimmingCharacters(in: .newlines)
+        try check(try scene.json("history buckets \(row) --db phone.db"), "history table key --json")
         try check(try scene.json("prune --keep-last 100 --keep-within 1s --automatic --db phone.db"), "prune --json")
         try check(try scene.json("status --db phone.db"), "status --json")
         try scene.succeed("prune --keep-last 1 --automatic --db phone.db")

@@ -6,6 +6,8 @@ public struct ImportReport: Sendable, Encodable {
     public internal(set) var applied: Bool
     /// The zone's version that the database now has; nil for a file.
     public internal(set) var version: Int?
+    /// The version that the database had before; nil if none of this zone was applied.
+    public internal(set) var versionBefore: Int?
     /// The datasets that were replaced.
     public internal(set) var datasets: [ImportedDataset]
     /// Warnings, one sentence each.

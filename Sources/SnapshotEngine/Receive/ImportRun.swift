@@ -94,8 +94,10 @@ package struct ImportRun: Sendable {
         warnings += followed.notices
         local.answered = upstream.changes.answered
         let outcome = try await applyNewest(upstream, newest, over: local, noted: warnings)
-        if case .applied = outcome, reportsAtOnce { await device.report(newest) }
-        return outcome
+        guard case .applied(var report) = outcome else { return outcome }
+        if reportsAtOnce { await device.report(newest) }
+        report.versionBefore = upstream.appliedHere?.number
+        return .applied(report)
     }
 
     /// Imports the zone's newest version even if it is older than the applied one or belongs to another history. All rows are compared with it.

@@ -2,7 +2,7 @@ import CloudStore
 import LocalStore
 import SnapshotEngine
 import SnapshotFormat
-import SnapshotModel
+package import SnapshotModel
 public import SnapshotVersions
 import StrictText
 
@@ -53,14 +53,8 @@ struct VersionDiff: Sendable {
     }
 
     private func merge(of schema: DatasetSchema, _ left: DatasetVersion?, _ right: DatasetVersion?, take: @escaping Take) throws -> DiffReport.Dataset {
-        let before = try left?.runs() ?? [], after = try right?.runs() ?? []
-        let common = Set(before.filter { $0.hash != nil }).intersection(after)
         let counter = DifferenceCounter(schema, isFlipped: false, hasValues: hasValues, take)
-        let cursor = try left?.cursor(before.indices.filter { !common.contains(before[$0]) })
-        let merge = EntityMerge(schema: schema, left: { try cursor?.next() }, counter.take)
-        try right?.read(after.indices.filter { !common.contains(after[$0]) }) { try $0.give(to: merge) }
-        try merge.finish()
-        return counter.count(unchanged: merge.equalCount + common.reduce(0) { $0 + $1.count })
+        return counter.count(unchanged: try DatasetVersion.compare(left, right, by: schema, differ: counter.take))
     }
 
     private func local(_ number: Int, isFlipped: Bool, _ take: @escaping Take) async throws -> DiffReport {
@@ -133,9 +127,26 @@ struct VersionDiff: Sendable {
     }
 }
 
+extension DatasetVersion {
+    /// Reports each entity that differs between two versions, which one schema reads, in key order. Runs that are equal are not read.
+    ///
+    /// - Returns: how many entities are equal.
+    package static func compare(
+        _ left: DatasetVersion?, _ right: DatasetVersion?, by schema: DatasetSchema, differ: @escaping EntityMerge.Difference
+    ) throws -> Int {
+        let before = try left?.runs() ?? [], after = try right?.runs() ?? []
+        let common = Set(before.filter { $0.hash != nil }).intersection(after)
+        let cursor = try left?.cursor(before.indices.filter { !common.contains(before[$0]) })
+        let merge = EntityMerge(schema: schema, left: { try cursor?.next() }, differ)
+        try right?.read(after.indices.filter { !common.contains(after[$0]) }) { try $0.give(to: merge) }
+        try merge.finish()
+        return merge.equalCount + common.reduce(0) { $0 + $1.count }
+    }
+}
+
 extension DatasetSchema {
     /// The same dataset with every column but the key optional, so that entities of versions that lack some can be read.
-    func relaxed(adding others: [DatasetColumn] = []) throws -> DatasetSchema {
+    package func relaxed(adding others: [DatasetColumn] = []) throws -> DatasetSchema {
         try with(
             columns: (columns + others).enumerated().map { index, column in
                 DatasetColumn(
@@ -175,15 +186,19 @@ public enum DiffSide: Sendable, Hashable, CustomStringConvertible {
 /// One entity that differs between two versions.
 public struct EntityDifference: Sendable, Encodable {
     /// How the entity changed from the first side to the second.
-    public enum Kind: String, Sendable, Encodable {
+    public enum Kind: String, Sendable, Encodable, CaseIterable {
         case added, changed, removed
     }
 
     /// One column that differs, with its values formatted for people.
-    public struct Column: Sendable {
+    public struct Column: Sendable, Encodable {
         public let name: String
         public let before: String
         public let after: String
+
+        package init(_ name: String, _ before: OwnedValue, after: OwnedValue) {
+            (self.name, self.before, self.after) = (name, before.description, after.description)
+        }
     }
 
     public let dataset: String
@@ -247,7 +262,7 @@ final class DifferenceCounter {
             EntityDifference(
                 dataset: schema.name, change: kind, key: ReportedKey(key), columns: kind == .changed ? differing.map { schema.columns[$0].name } : [],
                 values: hasValues
-                    ? shown.map { .init(name: schema.columns[$0].name, before: (before?[$0] ?? .null).description, after: (after?[$0] ?? .null).description) }
+                    ? shown.map { .init(schema.columns[$0].name, before?[$0] ?? .null, after: after?[$0] ?? .null) }
                     : nil,
                 before: values(before), after: values(after)))
     }

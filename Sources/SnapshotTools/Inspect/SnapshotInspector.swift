@@ -1,4 +1,4 @@
-import CloudStore
+package import CloudStore
 import DirectoryCloud
 import Foundation
 import LocalStore
@@ -10,8 +10,8 @@ import StrictText
 
 /// Reads a zone without changing anything: its history, the contents of any kept version, and whether all of it is undamaged.
 public struct SnapshotInspector: Sendable {
-    let cloud: CloudDatabase
-    let zone: ZoneID
+    package let cloud: CloudDatabase
+    package let zone: ZoneID
     let applied: AppliedVersion?
     let device: SyncContext?
 
@@ -22,6 +22,12 @@ public struct SnapshotInspector: Sendable {
     /// Opens a cloud without a database.
     public init(cloud path: String, zone: String = "ZentikSyncZone") throws {
         self.init(cloud: try SyncError.at(.open) { try CloudLocation.open(path) }, zone: ZoneID(zone), applied: nil, device: nil)
+    }
+
+    /// Whether a location is a database, whose settings name a cloud, and not a cloud itself: whether it is a file.
+    package static func isDatabase(_ location: String) -> Bool {
+        var isDirectory: ObjCBool = false
+        return FileManager.default.fileExists(atPath: location, isDirectory: &isDirectory) && !isDirectory.boolValue
     }
 
     /// The zone's kept versions and pins, newest first.
@@ -79,7 +85,10 @@ public struct SnapshotInspector: Sendable {
         }
     }
 
-    func records(at version: Int?) async throws -> ZoneState {
+    /// The database, or without one the cloud, for a command in a hint.
+    package var location: String { device?.database.path ?? cloud.location }
+
+    package func records(at version: Int?) async throws -> ZoneState {
         let state = try await VersionFinder(cloud: cloud, zone: zone, token: applied?.token).state(of: version)
         guard state.token != nil else {
             throw SyncError(.nothingThere, step: .fetch, at: "zone \(zone)", "nothing has been published yet", hint: "run snapsync export on the writer first")
@@ -92,7 +101,7 @@ public struct SnapshotInspector: Sendable {
     }
 
     /// Refuses the operation if the data is sealed and cannot be read.
-    func refuseSealed(_ state: ZoneState) throws {
+    package func refuseSealed(_ state: ZoneState) throws {
         guard state.records.contains(where: \.isSealed) else { return }
         throw SyncError(
             .refused, step: .fetch, at: "zone \(zone)", "the zone is sealed, and no device's keys are at hand",

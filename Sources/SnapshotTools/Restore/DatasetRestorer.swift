@@ -13,6 +13,8 @@ struct DatasetRestorer: Sendable {
     let schema: DatasetSchema
     let version: DatasetVersion
     let database: LocalDatabase
+    /// The only row that is restored; nil for all.
+    var key: EntityKey?
 
     /// The changes that turn the rows into the version.
     struct Differences: Sendable {
@@ -31,15 +33,19 @@ struct DatasetRestorer: Sendable {
     }
 
     /// A restorer for each dataset that a state has, and the names of the datasets that it lacks.
-    static func all(of state: ZoneState, in cloud: CloudDatabase, on device: SyncContext) async throws -> (found: [DatasetRestorer], lacking: [String]) {
+    ///
+    /// - Parameter row: the only row that is restored; nil for all.
+    static func all(of state: ZoneState, only row: RestoredRow?, in cloud: CloudDatabase, on device: SyncContext) async throws -> (
+        found: [DatasetRestorer], lacking: [String]
+    ) {
         var found: [DatasetRestorer] = [], lacking: [String] = []
-        for schema in device.settings.datasets {
+        for schema in device.settings.datasets where row?.dataset ?? schema.name == schema.name {
             guard let record = state.record(schema.recordName) else {
                 lacking.append(schema.name)
                 continue
             }
             let version = try await DatasetVersion(record, as: schema, in: cloud, zone: device.zone).loaded()
-            found.append(DatasetRestorer(schema: schema, version: version, database: device.database))
+            found.append(DatasetRestorer(schema: schema, version: version, database: device.database, key: row?.key))
         }
         return (found, lacking)
     }
@@ -50,7 +56,9 @@ struct DatasetRestorer: Sendable {
         _ = try transaction.tables.check(of: schema)
         var found = Differences()
         let runs: [Int]
-        do {
+        if let key {
+            runs = try version.runs().indices.filter { version.range(of: $0).contains(key) }
+        } else {
             let session = try ReadSession(alongside: database, readers: WorkerThreads.count)
             defer { session.end() }
             runs = try version.differingRuns(from: session, of: schema)
@@ -68,9 +76,11 @@ struct DatasetRestorer: Sendable {
     /// Changes the rows to the version's, in the same transaction as the comparison.
     func apply(_ differences: Differences, in transaction: LocalTransaction, _ progress: ProgressHandler? = nil) throws {
         guard !differences.isEmpty else { return }
+        // One row leaves others as they are.
+        let isWhole = key == nil
         try SyncGuards.refuseUnfillableColumns(transaction.tables.check(of: schema), schema, at: database.path)
         // Delete first: a value of a UNIQUE column may move from one row to another.
-        try transaction.rows.deleteRowsWithoutKey(of: schema)
+        if isWhole { try transaction.rows.deleteRowsWithoutKey(of: schema) }
         try transaction.rows.deleteEntities(differences.removed + differences.changed.values.flatMap(\.self), of: schema)
         let applier = try transaction.rows.inserting(into: schema)
         let count = differences.addedCount + differences.changedCount
@@ -79,7 +89,7 @@ struct DatasetRestorer: Sendable {
             try run.give(to: FilteringSink(applier, schema) { wanted[run.number]?.contains($0) ?? false })
             progress?(SyncProgress(step: .apply, dataset: schema.name, entityCount: applier.count, expectedCount: count))
         }
-        try transaction.rows.checkCount(of: schema, is: version.recordCount)
+        if isWhole { try transaction.rows.checkCount(of: schema, is: version.recordCount) }
     }
 
     /// The version's held rows.
@@ -90,7 +100,7 @@ struct DatasetRestorer: Sendable {
     }
 
     private func add(_ run: DatasetVersion.Comparison, to found: inout Differences) {
-        for key in run.differingKeys {
+        for key in run.differingKeys where self.key ?? key == key {
             guard let state = run.version[key] else {
                 found.removed.append(key)
                 continue

@@ -1,7 +1,7 @@
 import CloudStore
 import LocalStore
 public import SnapshotEngine
-import SnapshotModel
+public import SnapshotModel
 import SnapshotVersions
 public import StrictText
 
@@ -49,27 +49,31 @@ struct StateRestorer: Sendable {
         let cloud: CloudDatabase
         /// Whether this database was in the state before. Then it is taken as it was, broken references included.
         let wasHere: Bool
+        /// The only row that is restored; nil for all.
+        var row: RestoredRow?
     }
 
     /// Restores `source`. `act` names the operation, for the message of a later `undo`.
     func run(_ source: Source, act: String) async throws -> RestoreReport {
         let warnings = try device.keepTracking()
-        let (found, lacking) = try await DatasetRestorer.all(of: source.state, in: source.cloud, on: device)
+        let (found, lacking) = try await DatasetRestorer.all(of: source.state, only: source.row, in: source.cloud, on: device)
         let before = try await UndoRecorder(device: device).keep(act: act)
-        let notes = warnings + lacking.map { "\(source.name) has no dataset \($0); its table stays as it is" } + leftOut(source)
+        let notes = warnings + lacking.map { "\(source.name) has no dataset \($0); its table stays as it is" } + (source.row == nil ? leftOut(source) : [])
         return try device.database.withoutRollbacks {
             try device.database.write { transaction in
                 try before.verify(transaction)
                 let differences = try found.map { try $0.differences(transaction) }
                 let publishes = device.settings.role.publishes
-                let held = try found.map { one in
+                let held = try (source.row == nil ? found : []).map { one in
                     (HeldRowRestorer(transaction: transaction, schema: one.schema, publishes: publishes, now: device.now()), try one.held())
                 }
                 let counts = try held.map { try $0.differences(from: $1).count }
                 var report = RestoreReport(
                     restored: source.name, version: source.version,
-                    datasets: zip(zip(found, differences), counts).map { one, held in
-                        .init(name: one.0.schema.name, added: one.1.addedCount, changed: one.1.changedCount, removed: one.1.removed.count, held: held)
+                    datasets: zip(found, differences).enumerated().map { number, one in
+                        .init(
+                            name: one.0.schema.name, added: one.1.addedCount, changed: one.1.changedCount, removed: one.1.removed.count,
+                            held: counts.isEmpty ? 0 : counts[number])
                     },
                     keptCopy: before.point.copy, versionBefore: before.point.version, warnings: notes)
                 guard report.hasChanged else { return report }
@@ -116,11 +120,21 @@ public enum RestoreTarget: Sendable, Hashable {
     case before(Instant)
 }
 
+/// One row to restore: its dataset and its key.
+public struct RestoredRow: Sendable, Hashable {
+    public let dataset: String
+    public let key: EntityKey
+
+    public init(dataset: String, key: EntityKey) { (self.dataset, self.key) = (dataset, key) }
+}
+
 extension SyncEngine {
     /// Restores an earlier version with tracked changes, which the next sync publishes as a new version. Publishers only.
     ///
     /// News in the zone is imported first. ``undo(progress:)`` restores the previous data.
-    public func restore(_ target: RestoreTarget, progress: ProgressHandler? = nil) async throws -> RestoreReport {
+    ///
+    /// - Parameter row: the only row to restore; nil for all. A row that the version lacks is deleted.
+    public func restore(_ target: RestoreTarget, only row: RestoredRow? = nil, progress: ProgressHandler? = nil) async throws -> RestoreReport {
         try await locked {
             let device = try device()
             try await device.checkPublisher(
@@ -137,9 +151,10 @@ extension SyncEngine {
                 }
             // Find the version before the import, so that nothing is changed if it does not exist.
             let source = StateRestorer.Source(
-                name: "version \(number)", version: number, state: try await finder.state(of: number), cloud: device.cloud, wasHere: false)
+                name: "version \(number)", version: number, state: try await finder.state(of: number), cloud: device.cloud, wasHere: false, row: row)
             _ = try await ImportRun(device: device, progress: progress).importNewest()
-            return try await StateRestorer(device: device, progress: progress).run(source, act: "restore of version \(number)")
+            return try await StateRestorer(device: device, progress: progress).run(
+                source, act: "restore of \(row == nil ? "" : "a row of ")version \(number)")
         }
     }
 

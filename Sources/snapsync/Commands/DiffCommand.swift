@@ -53,18 +53,23 @@ struct DiffCommand: AsyncParsableCommand {
     private func lines(_ one: EntityDifference) -> [String] {
         let columns = one.columns.isEmpty ? "" : ": \(one.columns.joined(separator: ", "))"
         return ["\(one.change.rawValue) \(one.dataset) \(one.key.description.debugDescription)\(columns)"]
-            + (one.values ?? []).map { column in
-                switch one.change {
-                case .added: "  \(column.name): \(column.after)"
-                case .removed: "  \(column.name): \(column.before)"
-                case .changed: "  \(column.name): \(column.before) -> \(column.after)"
-                }
-            }
+            + (one.values ?? []).map { $0.line(one.change) }
     }
 
     private func lines(_ report: DiffReport) -> [String] {
         report.datasets.map {
             "\($0.dataset): \(Format.count($0.added)) added, \(Format.count($0.changed)) changed, \(Format.count($0.removed)) removed, \(Format.count($0.unchanged)) unchanged"
+        }
+    }
+}
+
+extension EntityDifference.Column {
+    /// The values for people.
+    func line(_ kind: EntityDifference.Kind) -> String {
+        switch kind {
+        case .added: "  \(name): \(after)"
+        case .removed: "  \(name): \(before)"
+        case .changed: "  \(name): \(before) -> \(after)"
         }
     }
 }

@@ -2,17 +2,23 @@ import ArgumentParser
 import SnapshotSync
 import StrictText
 
-/// `snapsync history`: lists the kept versions, newest first.
+/// `snapsync history`: lists the kept versions, newest first, or the changes of one row.
 struct HistoryCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "history",
-        abstract: "List the zone's versions, newest first.",
+        abstract: "List the zone's versions, or the changes of one row, newest first.",
         discussion: """
+            With a table and a value for each column of its key, list the versions that changed that row: when, by which device, and each \
+            column with its values before and after. Only what may have changed the row is read. restore brings an earlier row back.
+
             EXAMPLES
+              snapsync history notes 17 --db phone.db
               snapsync history --db phone.db --limit 5
               snapsync history --cloud /mnt/share/cloud --json
             """)
 
+    @Argument(help: ArgumentHelp("Only the versions that changed the row with this key.", valueName: "table key"))
+    var row: [String] = []
     @OptionGroup var look: LookOptions
     @Option(name: .long, help: ArgumentHelp("Show at most this many versions. Default: 20, with --json all.", valueName: "n"))
     var limit: Int?
@@ -21,12 +27,18 @@ struct HistoryCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
+        guard row.count != 1 else { throw ValidationError("Pass the values of the key after the table.") }
         guard limit == nil || !all else { throw ValidationError("Choose one of --limit and --all.") }
         guard limit.map({ $0 >= 1 }) ?? true else { throw ValidationError("--limit must be at least 1.") }
     }
 
     func run() async throws {
         try await output.printer.run {
+            if let table = row.first {
+                let most = limit ?? (all || output.json ? nil : HistoryReport.usualLimit)
+                let report = try await look.inspector().history(of: table, key: Array(row.dropFirst()), limit: most)
+                return try output.printer.print(report, report.lines)
+            }
             let report = try await look.inspector().history(limit: limit)
             try output.printer.print(report, lines: report.lines(limit: all ? .max : limit ?? HistoryReport.usualLimit))
         }
@@ -60,4 +72,15 @@ extension HistoryReport {
     }
 
     private func mark(_ pin: Pin) -> String { "  pinned" + (pin.name.map { " (\($0))" } ?? "") }
+}
+
+extension RowHistoryReport {
+    /// The changes, newest first.
+    fileprivate var lines: [String] {
+        let texts = changes.flatMap { one in
+            ["version \(one.version)  \(one.timestamp)  by \(one.device)  \(one.change.rawValue)"]
+                + one.columns.map { $0.line(one.change) }
+        }
+        return texts + (oldestVersion.map { ["versions before \($0) were pruned"] } ?? [])
+    }
 }

@@ -11,11 +11,16 @@ struct RestoreCommand: AsyncParsableCommand {
             Import the newest version, and then change the rows that differ from the earlier one, in one transaction. The next sync \
             publishes the result as a new version. Only publishers can restore. The previous data are saved: undo restores them.
 
+            To restore one row, name its table and give a value for each column of the table's key. Other rows are not changed.
+
             EXAMPLES
+              snapsync restore --version 12 notes 17 --db phone.db
               snapsync restore --version 12 --db phone.db
               snapsync restore --before 2026-11-20T18:00:00Z --db phone.db
             """)
 
+    @Argument(help: ArgumentHelp("Restore only the row with this key.", valueName: "table key"))
+    var row: [String] = []
     @OptionGroup var options: EngineArguments
     @Option(name: .long, help: ArgumentHelp("Restore this version, which must be kept or pinned.", valueName: "n"))
     var version: Int?
@@ -34,26 +39,30 @@ struct RestoreCommand: AsyncParsableCommand {
     func validate() throws {
         guard (version == nil) != (before == nil) else { throw ValidationError("Pass either --version N or --before TIME.") }
         guard version.map({ $0 >= 1 }) ?? true else { throw ValidationError("Version numbers start at 1.") }
+        guard row.count != 1 else { throw ValidationError("Pass the values of the key after the table.") }
     }
 
     func run() async throws {
         try await options.done("restore") { engine, progress in
             let target = version.map(RestoreTarget.version) ?? before.map { .before($0.instant) } ?? .version(1)
-            let report = try await engine.restore(target, progress: progress)
-            return (report, report.lines)
+            var only: RestoredRow?
+            if let table = row.first { only = try await engine.inspector().database(at: target).row(Array(row.dropFirst()), of: table) }
+            let report = try await engine.restore(target, only: only, progress: progress)
+            return (report, report.lines(ofOneRow: only != nil))
         }
     }
 }
 
 extension RestoreReport {
     /// What was restored, and where the previous data is.
-    var lines: [String] {
+    func lines(ofOneRow isOneRow: Bool = false) -> [String] {
         guard hasChanged else {
+            if isOneRow { return ["nothing was changed: the row is as in \(restored)"] + notes }
             // A warning may say that not all of the state could be restored.
             return ["nothing was changed: \(warnings.isEmpty ? "the data are" : "what can be restored here is") as in \(restored)"] + notes
         }
         let kept = keptCopy.map { "copy \($0) beside the database" } ?? versionBefore.map { "version \($0)" } ?? "nothing"
-        return ["the data are now those of \(restored); the next sync sends them on"]
+        return ["the \(isOneRow ? "row is now that" : "data are now those") of \(restored); the next sync sends \(isOneRow ? "it" : "them") on"]
             + datasets.map { one in
                 "  \(one.name): \(Format.count(one.added)) added, \(Format.count(one.changed)) changed, \(Format.count(one.removed)) removed"
                     + (one.held > 0 ? ", \(Format.count(one.held, "held row")) put back or taken away" : "")
@@ -81,7 +90,7 @@ struct UndoCommand: AsyncParsableCommand {
     func run() async throws {
         try await options.done("undo") { engine, progress in
             let report = try await engine.undo(progress: progress)
-            return (report, report.lines)
+            return (report, report.lines())
         }
     }
 }

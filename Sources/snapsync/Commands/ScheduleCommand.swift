@@ -33,6 +33,7 @@ struct ScheduleCommand: AsyncParsableCommand {
     @Flag(name: .long, help: "Also run verify --restore --quiet once a week.")
     var verifyRestore = false
     @OptionGroup var outcome: OutcomeOptions
+    @OptionGroup var importing: ImportCommandOptions
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
@@ -51,7 +52,9 @@ struct ScheduleCommand: AsyncParsableCommand {
             let program = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().path
             // The weekly check gets no heartbeat: the monitoring service would take it for a successful sync.
             let onFailure = outcome.onFailure.map { ["--on-failure", $0] } ?? []
-            let options = (outcome.heartbeat.map { ["--heartbeat", $0] } ?? []) + onFailure
+            let options =
+                (outcome.heartbeat.map { ["--heartbeat", $0] } ?? []) + onFailure
+                + (importing.onImport.map { ["--on-import", $0] } ?? [])
             let report = try engine.schedule(
                 every: every?.duration, with: cron ? .cron : .systemd, program: program, options: options, restoreCheck: verifyRestore ? onFailure : nil)
             try output.printer.print(

@@ -23,23 +23,23 @@ struct SyncCommand: AsyncParsableCommand {
     var quiet = false
     @OptionGroup var shrinking: ShrinkOptions
     @OptionGroup var outcome: OutcomeOptions
+    @OptionGroup var importing: ImportCommandOptions
 
     func run() async throws {
         let path = try options.database.file.path()
-        var printer = options.printer, hasSynced = false
+        var printer = options.printer, report: SyncReport?
         printer.isQuiet = quiet
         printer.failed = { outcome.failed($0, database: path) }
         try await options.run("sync", printer: printer) { engine, progress in
             // The user who turned sync off knows it, so a quiet run, for example under cron, does not report it every time.
             let reason = quiet ? try await engine.gate.decision().reason?.code : nil
             let isOff = reason == .preferenceOff || reason == .preferenceUndecided
-            let report: SyncReport
             do {
                 report = try await engine.sync(allowing: shrinking.approval, progress: progress)
             } catch  where isOff {
                 return
             }
-            hasSynced = true
+            guard let report else { return }
             guard quiet else {
                 return try printer.done(
                     report, (report.imported?.lines ?? []) + (report.exported?.lines ?? []) + (report.messages?.lines ?? []) + report.keptLines)
@@ -47,6 +47,8 @@ struct SyncCommand: AsyncParsableCommand {
             // A quiet run still prints warnings. Otherwise nobody would notice what every run leaves undone.
             try report.printNotices()
         }
-        if hasSynced { outcome.succeeded() }
+        guard let report else { return }
+        outcome.succeeded()
+        await importing.imported(report.imported, database: path, cloud: options.database.cloud)
     }
 }

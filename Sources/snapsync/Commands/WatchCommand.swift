@@ -39,6 +39,7 @@ struct WatchCommand: AsyncParsableCommand {
             """, valueName: "time"))
     var debounce = TimeSpan(.milliseconds(20), "20ms")
     @OptionGroup var outcome: OutcomeOptions
+    @OptionGroup var importing: ImportCommandOptions
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
@@ -54,9 +55,9 @@ struct WatchCommand: AsyncParsableCommand {
         (engine.cloudPath, engine.keepsCloud) = (cloud, true)
         let watcher = SyncWatcher(options: options) { [engine] in try SyncEngine(database: path, options: engine) }
         let printer = output.printer, events = WatchPrinter(printer: printer)
-        let outcome = outcome, (outcomes, results) = AsyncStream.makeStream(of: SyncError?.self)
+        let outcome = outcome, importing = importing, (outcomes, results) = AsyncStream.makeStream(of: Result<SyncReport, SyncError>.self)
         // Commands and requests to the monitoring service block. A slow one must not delay a sync.
-        async let rest: Void = WorkerThreads.host { await outcome.follow(outcomes, database: path) }
+        async let rest: Void = WorkerThreads.host { await outcome.follow(outcomes, importing, database: path, cloud: cloud) }
         do {
             try await printer.run {
                 // A cancelled watch ends between two runs.
@@ -64,8 +65,8 @@ struct WatchCommand: AsyncParsableCommand {
                     try await watcher.run { event in
                         events.print(event)
                         switch event {
-                        case .synced: results.yield(nil)
-                        case .failing(let error): results.yield(error)
+                        case .synced(let report, _, _): results.yield(.success(report))
+                        case .failing(let error): results.yield(.failure(error))
                         case .started, .recovered, .polling: break
                         }
                     }
@@ -82,17 +83,20 @@ struct WatchCommand: AsyncParsableCommand {
 }
 
 extension OutcomeOptions {
-    /// Sends heartbeats, at most one a minute, and runs the command for failures, one after another.
-    ///
-    /// - Parameter outcomes: the error of each run that failed, nil for a success.
-    fileprivate func follow(_ outcomes: AsyncStream<SyncError?>, database: String) async {
+    /// Sends heartbeats, at most one a minute, and runs the commands for failures and imports, one after another.
+    fileprivate func follow(
+        _ outcomes: AsyncStream<Result<SyncReport, SyncError>>, _ importing: ImportCommandOptions, database: String, cloud: String?
+    ) async {
         var lastBeat: ContinuousClock.Instant?
-        for await error in outcomes {
-            if let error {
-                failed(error, database: database)
-            } else if lastBeat.map({ $0.duration(to: .now) >= .seconds(60) }) ?? true {
-                lastBeat = .now
-                succeeded()
+        for await outcome in outcomes {
+            switch outcome {
+            case .failure(let error): failed(error, database: database)
+            case .success(let report):
+                if lastBeat.map({ $0.duration(to: .now) >= .seconds(60) }) ?? true {
+                    lastBeat = .now
+                    succeeded()
+                }
+                await importing.imported(report.imported, database: database, cloud: cloud)
             }
         }
     }

@@ -1,18 +1,20 @@
 import ArgumentParser
 import Platform
+import SnapshotSync
 import StrictText
 
 /// Completes the commands of the program in a hint, so that they run when they are pasted.
 ///
 /// The engine writes `snapsync import`, and does not know how the database was named. If this run got it with `--db`, each command that takes one
-/// gets the same, unless it names one, or the hint says that it is for another device: `snapsync sync on desk`.
+/// gets the same, unless it names one, or the hint says that it is for another device: `snapsync sync on desk`. So it is with a database as a location.
 struct HintCommands {
     /// `--db FILE` as this run got it; nil if it got none.
     let option: String?
 
     init(in words: [String] = ProgramArguments.words) {
         let value = words.lastIndex(of: "--db").flatMap { words.indices.contains($0 + 1) ? words[$0 + 1] : nil }
-        option = (value ?? words.last { $0.exact.hasPrefix("--db=") }.map { String($0.dropFirst(5)) }).map { "--db \($0.shellWord)" }
+        let location = LocationOptions.commands.contains(words.first ?? "") ? words.dropFirst().first(where: SnapshotInspector.isDatabase) : nil
+        option = (value ?? words.last { $0.exact.hasPrefix("--db=") }.map { String($0.dropFirst(5)) } ?? location).map { "--db \($0.shellWord)" }
     }
 
     func complete(_ text: String) -> String {
