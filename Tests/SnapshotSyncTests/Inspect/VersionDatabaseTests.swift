@@ -22,7 +22,8 @@ import Testing
         #expect(version.number == 1 && version.tables == ["things"])
         let queue = try await version.database(), own = try DatabaseQueue(path: scene.scratch.path("writer.db"))
         for sql in ["SELECT * FROM things ORDER BY id", "SELECT count(*) FROM things", "SELECT * FROM things WHERE id > '8' ORDER BY id LIMIT 5"] {
-            let (found, expected) = (try await queue.read { try Row.fetchAll($0, sql: sql) }, try await own.read { try Row.fetchAll($0, sql: sql) })
+            let found = try await queue.read { try Row.fetchAll($0, sql: sql) }
+            let expected = try await own.read { try Row.fetchAll($0, sql: sql) }
             #expect(found == expected, "\(sql)")
         }
         let keys = try await own.read { try String.fetchAll($0, sql: "SELECT id FROM things ORDER BY count LIMIT 7") }
