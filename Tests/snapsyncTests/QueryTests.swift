@@ -117,7 +117,7 @@ import Testing
         "DELETE FROM users", "UPDATE users SET mail = NULL", "INSERT INTO users VALUES('x', 'y')", "CREATE TABLE t(x)", "CREATE TEMP TABLE t(x)",
         "DROP TABLE users", "ATTACH 'other.db' AS o", "VACUUM INTO 'copy.db'", "PRAGMA journal_mode = WAL", "PRAGMA temp_store_directory = '/tmp'",
         "PRAGMA writable_schema = 1", "SELECT load_extension('x')", "ANALYZE", "PRAGMA shrink_memory", "PRAGMA query_only = 0", "BEGIN", "SAVEPOINT s",
-        "-- nothing",
+        "/* nothing */",
     ]) func whatDoesMoreThanReadIsRefused(_ sql: String) throws {
         let scene = try Self.made(), before = try FileListing(of: scene.scratch.path)
         Scene.checkRefusal(try run(scene, "query", "cloud", sql), exit: 78, saying: ["version 1"])

@@ -128,7 +128,7 @@ package struct SettingsTable: TransactionPart {
 
     /// Marks this database as one in memory, which can never be set up for syncing.
     package func markInMemory() throws {
-        try LocalTable.settings.create(in: db)
+        for table in LocalTable.settingsTables { try table.create(in: db) }
         try text("inMemory").set("1")
     }
 
