@@ -16,14 +16,14 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 # Name, ceiling, goal.
 CEILINGS = [
-    ("lines of Sources", 68_345, 58_000),
-    ("lines of Sources without comments", 50_515, 44_000),
+    ("lines of Sources", 68_360, 58_000),
+    ("lines of Sources without comments", 50_525, 44_000),
     ("files of Sources", 522, 600),
     ("lines of the largest module", 13_700, 8_000),
     ("files of the largest module", 80, 80),
     ("functions with three unlabelled parameters", 0, 0),
     ("functions with more than seven parameters", 13, 0),
-    ("lines of Tests", 49_770, 40_000),
+    ("lines of Tests", 49_790, 40_000),
     ("lines of Scripts, Benchmarks and Makefile", 1_405, 1_000),
     ("words of README and docs", 44_700, 45_000),
     ("semicolons in 1,000 words", 1.5, 1.5),

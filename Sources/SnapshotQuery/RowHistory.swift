@@ -55,7 +55,11 @@ struct RowHistory {
         for commit in oldest == nil ? commits[...] : commits.dropFirst() {
             let saved = commit.saved.first { $0.name == table.record.name }
             guard saved != nil || commit.deleted.contains(table.record.name) else { continue }
-            steps.append(Step(commit: commit, record: saved, before: last))
+            if saved == nil, let before = last, try await !hasKey(version(before)) {
+                steps = []
+            } else {
+                steps.append(Step(commit: commit, record: saved, before: last))
+            }
             last = saved
         }
         var changes: [RowHistoryReport.Change] = [], rest = steps[...]
@@ -67,6 +71,11 @@ struct RowHistory {
             }
         }
         return (changes, oldest)
+    }
+
+    /// Whether a version has the table's key. A dataset that returns with another key has other rows.
+    private func hasKey(_ version: DatasetVersion) -> Bool {
+        version.schema.keyColumns.elementsEqual(table.schema.keyColumns) { $0.name.exact == $1.name.exact && $0.collation == $1.collation }
     }
 
     /// The steps that may have changed the row, in their order.

@@ -88,4 +88,15 @@ import Testing
         try scene.refuse("restore --version 5 large 7 x --db a.db", exit: 66, saying: ["version 5", "no row with the key"])
         #expect(try scene.run("restore --version 5 large --db a.db").status == 64)
     }
+
+    @Test func aDatasetThatReturnsWithAnotherKeyHasOtherRows() throws {
+        let scene = try Scene.twoTables("writer", "reader")
+        try scene.succeed("describe --update --remove t --db a.db")
+        try scene.succeed("sync --db a.db")
+        try scene.database("a.db").run("DROP TABLE t; CREATE TABLE t(w INTEGER PRIMARY KEY, v TEXT); INSERT INTO t VALUES(1, 'new')")
+        try scene.succeed("describe --update --tables t --db a.db")
+        try scene.succeed("sync --db a.db")
+        let said = try scene.succeed("history t 1 --db a.db")
+        #expect(said.contains("added") && said.contains("new") && !said.contains("version 1"), "\(said)")
+    }
 }
