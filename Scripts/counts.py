@@ -25,7 +25,7 @@ CEILINGS = [
     ("functions with more than seven parameters", 13, 0),
     ("lines of Tests", 49_790, 40_000),
     ("lines of Scripts, Benchmarks and Makefile", 1_405, 1_000),
-    ("words of README and docs", 44_700, 45_000),
+    ("words of README and docs", 44_720, 45_000),
     ("semicolons in 1,000 words", 1.5, 1.5),
     ("nobody, nothing in 1,000 words", 0.2, 0.2),
     ("bare exit codes in 1,000 words", 0.1, 0),
