@@ -303,7 +303,10 @@ struct DeviceEdits {
                     try transaction.changeLog.adopt(standing, of: place.key, in: schema, wasThere: wasThere, base: base, restoring: merge?.restored)
                 }
             }
-            for place in released where result.merges[place]?.standing == nil { try transaction.changeLog.trackShown(place.key, of: datasets[place.dataset]) }
+            // What stands of these edits is tracked, with its own instants.
+            for place in released where try result.merges[place].map({ $0.standing == nil }) ?? !list.contains(place) {
+                try transaction.changeLog.trackShown(place.key, of: datasets[place.dataset])
+            }
             return outcome
         }
     }
