@@ -55,23 +55,17 @@ package struct WaitingRows: TransactionPart {
         return rows
     }
 
-    /// The rows of a dataset and, in key order after them, the version's held rows that have values of columns that are not synced, each as JSON with such
-    /// values; and the names of these columns.
-    package func withOwnColumns(of schema: DatasetSchema) throws -> (rows: [(key: EntityKey, text: String)], columns: [String]) {
-        var found = try rows(of: schema).map { (key: $0.key, text: $0.entity) }
-        guard let id = try trackingID(schema), try db.hasTable(LocalTable.own.name) else { return (found, []) }
-        let own = "FROM snapsync_own o WHERE o.dataset = ?1 AND o.value IS NOT NULL AND typeof(o.value) <> 'blob'"
-        let those = "SELECT key, entity FROM snapsync_held h WHERE dataset = ?1 AND EXISTS (SELECT 1 \(own) AND o.key = h.key) ORDER BY key"
-        let held = try KeyedStatement(db, those).bind(.integer(id))
+    /// The rows of a dataset and, after them, the version's held rows that have values of columns that are not synced, as JSON; and these values.
+    package func withOwnColumns(of schema: DatasetSchema) throws -> (rows: [(key: EntityKey, text: String)], own: [EntityKey: [String: OwnedValue]]) {
+        var found = try rows(of: schema).map { (key: $0.key, text: $0.entity) }, own: [EntityKey: [String: OwnedValue]] = [:]
+        guard let id = try trackingID(schema), try db.hasTable(LocalTable.own.name) else { return (found, [:]) }
+        let values = try KeyedStatement(db, "SELECT key, name, value FROM snapsync_own WHERE dataset = ? AND value IS NOT NULL").bind(.integer(id))
+        while try values.step() { if let key = values.key(0), let name = values.string(1) { own[key, default: [:]][name] = values.value(2) } }
         let waiting = Set(found.map(\.key))
-        while try held.step() { if let key = held.key(0), !waiting.contains(key), let text = held.string(1) { found.append((key, text)) } }
-        let whole = "SELECT json_patch(?3, ifnull((SELECT json_group_object(o.name, o.value) \(own) AND o.key = ?2), '{}'))"
-        found = try found.map { row in
-            let statement = try KeyedStatement(db, whole).bind(.integer(id), .key(row.key), .text(row.text))
-            defer { statement.end() }
-            return (row.key, try statement.step() ? statement.string(0) ?? row.text : row.text)
+        try transaction.held.forEach(of: schema) { key, entity, reason in
+            if reason == HeldRows.published, own[key] != nil, !waiting.contains(key) { found.append((key, entity)) }
         }
-        return (found, try String.fetchAll(db, sql: "SELECT DISTINCT o.name \(own) ORDER BY 1", arguments: [id]))
+        return (found, own)
     }
 
     /// Stores a row, in place of an earlier one with the same key.

@@ -305,7 +305,8 @@ package struct SchemaTransition: TransactionPart {
     ///   - before: the previous description, with the names that the table and its columns have now.
     ///   - after: the new description.
     ///   - publishes: whether this device publishes.
-    package func take(_ before: DatasetSchema, as after: DatasetSchema, publishes: Bool) throws {
+    ///   - codec: reads held rows.
+    package func take(_ before: DatasetSchema, as after: DatasetSchema, publishes: Bool, codec: EntityCodec) throws {
         let names = Set(before.columns.map(\.name.exact)), added = after.columns.filter { !names.contains($0.name.exact) }
         let remaining = Set(after.columns.map(\.name.exact)), removed = names.subtracting(remaining), new = remaining.subtracting(names)
         let both = try after.with(columns: after.columns.filter { names.contains($0.name.exact) })
@@ -321,9 +322,8 @@ package struct SchemaTransition: TransactionPart {
         let here = Set(try transaction.tables.differences(from: after).newColumns.map(\.exact))
         let left = try transaction.state.leftColumns(of: after).union(before.columns.filter { removed.contains($0.name.exact) }.map(\.column.exact))
         try transaction.state.leftColumns.set(left.intersection(here), of: after)
-        for column in before.columns where removed.contains(column.name.exact) && here.contains(column.column.exact) {
-            try keepHeld(column, of: after)
-        }
+        let kept = before.columns.indices.filter { removed.contains(before.columns[$0].name.exact) && here.contains(before.columns[$0].column.exact) }
+        if !kept.isEmpty { try keepHeld(kept, of: before, codec) }
         guard try transaction.state.applied() != nil, let state = try transaction.datasetStates.all().first(where: { $0.name == after.name }) else { return }
         try transaction.state.describedColumns.set(transaction.state.describedColumns(of: after).subtracting(new), of: after)
         let unseen = new.intersection(state.unknownFields.map(\.exact))
@@ -356,18 +356,16 @@ package struct SchemaTransition: TransactionPart {
         }
     }
 
-    /// Keeps the values that held rows have in a column that is no longer synced and stays in the table, as those of rows in the table stay.
-    private func keepHeld(_ column: DatasetColumn, of schema: DatasetSchema) throws {
+    /// Keeps the values that held rows have in columns that are no longer synced and stay in the table, as those of rows in the table stay.
+    private func keepHeld(_ columns: [Int], of schema: DatasetSchema, _ codec: EntityCodec) throws {
         guard let id = try trackingID(schema) else { return }
         try LocalTable.own.create(in: db)
-        var held = ["SELECT key, entity FROM snapsync_held WHERE dataset = \(id)"]
-        if try db.hasTable(LocalTable.waiting.name) { held.append("SELECT key, entity FROM snapsync_waiting WHERE dataset = \(schema.name.sqlText)") }
-        let now = "\(ChangeTriggers.clock) * 1000", isValue = "j.type IN ('text', 'integer', 'real', 'true', 'false')"
-        try db.execute(
-            sql: """
-                INSERT OR REPLACE INTO snapsync_own(dataset, key, name, value, at) SELECT \(id), h.key, ?1, j.value, \(now)
-                FROM (\(held.joined(separator: " UNION ALL "))) h, json_each(h.entity) j WHERE j.key = ?2 AND \(isValue)
-                """, arguments: [column.column, column.name])
+        let insert = "INSERT OR REPLACE INTO snapsync_own(dataset, key, name, value, at) VALUES(?, ?, ?, ?, \(ChangeTriggers.clock) * 1000)"
+        for (place, row) in try TableVersion(transaction, of: [schema], codec, own: nil).heldRows() {
+            for column in columns where row.values[column] != .null {
+                try KeyedStatement(db, insert).bind(.integer(id), .key(place.key), .text(schema.columns[column].column), .value(row.values[column])).run()
+            }
+        }
     }
 
     /// Switches to a description that has other JSON names for some columns.

@@ -123,17 +123,17 @@ extension DisplacedRowsFile {
         var files: [DisplacedRowsFile] = []
         for schema in datasets {
             var (entities, own) = try transaction.waiting.withOwnColumns(of: schema)
-            let whole = own.isEmpty ? schema : try schema.with(columns: schema.columns + own.map { DatasetColumn($0, isOptional: true) })
             let held = Set(entities.map(\.key))
             let handed = Dictionary(sent.compactMap { one in one.key.flatMap { held.contains($0) ? nil : ($0, one) } }) { $1 }
             entities += handed.sorted { $0.key < $1.key }.compactMap { key, edit in edit.row.map { (key: key, text: $0) } }
             // A deletion that lost has no entity to keep. Sorting is stable: of two edits of one key, the edit that lost first comes first.
             entities += (conflicts[schema.name] ?? []).compactMap { one in one.loser.entity.map { (key: one.key, text: $0) } }.sorted { $0.key < $1.key }
+            let whole = try EntityDocument.widened(schema, for: entities.map(\.text), adding: Set(own.values.flatMap(\.keys).map(\.exact)))
             var copies: [DisplacedRowsFile] = []
             for one in entities {
-                try add(one.key, of: whole, to: &copies, database: database, now: now) {
-                    try EntityDocument.give(one.text, of: whole.withoutShapes, to: $0)
-                }
+                var values = try EntityCodec.json.values(whole, one.text)
+                for index in schema.columns.count..<whole.columns.count { values[index] = own[one.key]?[whole.columns[index].name] ?? values[index] }
+                try add(one.key, of: whole, to: &copies, database: database, now: now) { sink in try values.lending { try sink.take($0) } }
             }
             for copy in copies { try copy.finish() }
             files += copies

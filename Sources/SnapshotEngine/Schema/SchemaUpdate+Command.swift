@@ -212,7 +212,7 @@ extension SchemaUpdate {
             var hashes = try transaction.state.descriptionNote()?.hashes ?? [:]
             for (old, new) in zip(before, datasets) where old != new {
                 if device.settings.datasets.contains(where: { $0.name == old.name }) {
-                    try transaction.transition.take(old, as: new, publishes: publishes)
+                    try transaction.transition.take(old, as: new, publishes: publishes, codec: .json)
                 }
                 hashes[new.name] = ""
                 if old.messages != new.messages { note(.readerEditsChanged, of: new.name, new.messagesSentence) }
@@ -332,7 +332,7 @@ extension SchemaUpdate {
             let own = try before.with(columns: columns), after = try zone.map { try own.named(as: $0.schema) } ?? own
             guard after != schema else { return schema }
             _ = try transaction.tables.check(of: after)
-            try transaction.transition.take(before, as: after, publishes: publishes)
+            try transaction.transition.take(before, as: after, publishes: publishes, codec: .json)
             if publishes { report.willPublish = true }
             return after
         }

@@ -13,7 +13,7 @@ extension SchemaUpdate {
                 after != schema
             else { continue }
             try device.database.write { transaction in
-                try transaction.transition.take(schema, as: after, publishes: device.settings.role.publishes)
+                try transaction.transition.take(schema, as: after, publishes: device.settings.role.publishes, codec: .json)
                 outcome.device.settings.replace(after)
                 try transaction.settings.setDatasets(outcome.device.settings.datasets)
             }

@@ -75,7 +75,7 @@ struct SchemaUpdate {
         let columns = try transaction.describer.columns(names, of: schema), own = try schema.with(columns: schema.columns + columns)
         let after = try zone.map(own.named) ?? own
         _ = try transaction.tables.check(of: after)
-        try transaction.transition.take(schema, as: after, publishes: device.settings.role.publishes)
+        try transaction.transition.take(schema, as: after, publishes: device.settings.role.publishes, codec: .json)
         outcome.device.settings.replace(after)
         try transaction.settings.setDatasets(outcome.device.settings.datasets)
         outcome.notices += columns.map { "\(after.name): the new column \($0.column) is synced from now on" }
@@ -166,7 +166,7 @@ struct SchemaUpdate {
                 continue
             }
             try device.database.write { transaction in
-                try transaction.transition.take(schema, as: after, publishes: false)
+                try transaction.transition.take(schema, as: after, publishes: false, codec: .json)
                 outcome.device.settings.replace(after)
                 try transaction.settings.setDatasets(outcome.device.settings.datasets)
             }

@@ -1,5 +1,5 @@
 package import SnapshotModel
-import StrictText
+package import StrictText
 internal import StrictText
 
 /// One entity as JSON text outside a container, as in messages, and in the database for entities that are not in their table.
@@ -23,6 +23,17 @@ package enum EntityDocument {
             for sink in sinks { try block.give(to: sink) }
             return block.unknownFieldNames
         }
+    }
+
+    /// A description with the fields that entities have beyond it, such as columns that are no longer synced, and others. Texts that are no entities of
+    /// it add none.
+    ///
+    /// - Parameter others: the names of further columns.
+    package static func widened(_ schema: DatasetSchema, for texts: [String], adding others: Set<ExactText> = []) throws -> DatasetSchema {
+        let plain = schema.withoutShapes
+        let fields = texts.reduce(into: others) { $0.formUnion(((try? give($1, of: plain)) ?? []).map(\.exact)) }
+        let added = fields.subtracting(schema.columns.map(\.name.exact)).sorted()
+        return added.isEmpty ? schema : try schema.with(columns: schema.columns + added.map { DatasetColumn($0.text, isOptional: true) })
     }
 
     /// Parses a text as an entity and passes it on as a block.

@@ -73,7 +73,8 @@ extension ConflictsReport.Entry {
     /// - Parameter isWhole: whether to list all columns instead of only those that differ.
     init(_ entry: ConflictEntry, _ schema: DatasetSchema?, isWhole: Bool, in transaction: LocalTransaction) throws {
         let conflict = entry.conflict
-        let whole = try Self.whole(schema, [conflict.loser.entity, conflict.winner.entity])
+        // With columns that are not synced any more.
+        let whole = try schema.map { try EntityDocument.widened($0, for: [conflict.loser, conflict.winner].compactMap(\.entity)) }
         let lost = try Self.values(conflict.loser.entity, whole), kept = try Self.values(conflict.winner.entity, whole)
         let names = whole?.columns.map(\.name) ?? []
         let lostColumns = conflict.columns.map { Set($0.map(\.exact)) }
@@ -90,15 +91,6 @@ extension ConflictsReport.Entry {
                 .init(name: names[$0], lost: losing.contains($0) ? lost?[$0].description : nil, kept: kept?[$0].description)
             },
             lost: side(conflict.loser), kept: side(conflict.winner), recordedAt: entry.recordedAt.description, state: entry.state.rawValue)
-    }
-
-    /// A description with the columns that entities have and that are not synced any more.
-    private static func whole(_ schema: DatasetSchema?, _ entities: [String?]) throws -> DatasetSchema? {
-        guard let schema else { return nil }
-        let gone = entities.compactMap(\.self).reduce(into: Set<ExactText>()) { gone, entity in
-            gone.formUnion(((try? EntityDocument.give(entity, of: schema.withoutShapes)) ?? []).map(\.exact))
-        }
-        return gone.isEmpty ? schema : try schema.with(columns: schema.columns + gone.sorted().map { DatasetColumn($0.text, isOptional: true) })
     }
 
     /// The values of an entity in the journal; nil for a deletion, and for an entity that is none of a described dataset any more.

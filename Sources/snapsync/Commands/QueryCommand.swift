@@ -28,11 +28,7 @@ struct QueryCommand: AsyncParsableCommand {
     @OptionGroup var form: RowOptions
 
     func run() async throws {
-        try await form.run { rows in
-            let version = try await version.database(in: place)
-            rows.version = version.number
-            try await version.query(sql, columns: rows.begin, row: rows.print)
-        }
+        try await version.read(place, as: form) { try await $0.query(sql, columns: $1.begin, row: $1.print) }
     }
 }
 
@@ -59,11 +55,7 @@ struct GetCommand: AsyncParsableCommand {
     @OptionGroup var form: RowOptions
 
     func run() async throws {
-        try await form.run { rows in
-            let version = try await version.database(in: place)
-            rows.version = version.number
-            try await version.get(key, of: table, columns: rows.begin, row: rows.print)
-        }
+        try await version.read(place, as: form) { try await $0.get(key, of: table, columns: $1.begin, row: $1.print) }
     }
 }
 
@@ -104,6 +96,12 @@ struct VersionOption: ParsableArguments {
         }
     }
 
-    /// The version as tables.
-    func database(in place: LocationOptions) async throws -> VersionDatabase { try await place.inspector().database(at: at?.target) }
+    /// Opens the version as tables, and prints the rows that `body` passes to the printer.
+    func read(_ place: LocationOptions, as form: RowOptions, _ body: (VersionDatabase, RowPrinter) async throws -> Void) async throws {
+        try await form.run { rows in
+            let version = try await place.inspector().database(at: at?.target)
+            rows.version = version.number
+            try await body(version, rows)
+        }
+    }
 }
