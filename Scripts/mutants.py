@@ -135,7 +135,9 @@ def build(chosen, copy, scratch):
         run = subprocess.run(["swift", "build", "--build-tests", *QUICK, "--scratch-path", str(scratch)], cwd=copy, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         if run.returncode == 0: return chosen
         errors = set(re.findall(r"(Sources/\S+\.swift):(\d+):\d+: error:", run.stdout.decode(errors="replace")))
-        rest = [place for place in chosen if (place.file, str(place.line + 1)) not in errors]
+        # The compiler names the line of the change, or one that continues its expression.
+        wrong = {(file, int(line) - more) for file, line in errors for more in range(5)}
+        rest = [place for place in chosen if (place.file, place.line + 1) not in wrong]
         if len(rest) == len(chosen): stop("the copy does not build:\n" + run.stdout.decode(errors="replace")[-3000:])
         print(f"mutants: {len(chosen) - len(rest)} do not compile", flush=True)
         chosen = rest
