@@ -1,4 +1,4 @@
--- The database of a program that is not ours: a logger of weather stations. Nothing in it was made for syncing.
+-- The database of a program that is not ours: a logger of weather stations. It was not made for syncing.
 PRAGMA journal_mode = WAL;
 CREATE TABLE station(code TEXT COLLATE NOCASE PRIMARY KEY, name TEXT NOT NULL, altitude REAL) WITHOUT ROWID;
 CREATE TABLE reading(

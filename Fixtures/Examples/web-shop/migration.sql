@@ -1,4 +1,4 @@
--- `manage.py migrate`: Django makes the table anew to add a column, as it always does on SQLite.
+-- `manage.py migrate`: Django rebuilds the table to add a column, as it always does on SQLite.
 PRAGMA foreign_keys = OFF;
 BEGIN;
 CREATE TABLE "new__shop_product" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "stock" integer unsigned NOT NULL CHECK ("stock" >= 0), "sku" varchar(32) NOT NULL UNIQUE, "title" varchar(200) NOT NULL, "price" decimal NOT NULL, "is_active" bool NOT NULL, "attributes" text NOT NULL CHECK ((JSON_VALID("attributes") OR "attributes" IS NULL)), "created" datetime NOT NULL, "updated" datetime NOT NULL, "category_id" bigint NOT NULL REFERENCES "shop_category" ("id") DEFERRABLE INITIALLY DEFERRED);
