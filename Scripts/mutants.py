@@ -130,14 +130,17 @@ def mutated(chosen):
 
 def build(chosen, copy, scratch):
     """Builds the mutants; leaves out those that do not compile, until the rest does."""
-    for _ in range(12):
+    for _ in range(40):
         refresh(copy, mutated(chosen))
         run = subprocess.run(["swift", "build", "--build-tests", *QUICK, "--scratch-path", str(scratch)], cwd=copy, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         if run.returncode == 0: return chosen
         errors = set(re.findall(r"(Sources/\S+\.swift):(\d+):\d+: error:", run.stdout.decode(errors="replace")))
-        # The compiler names the line of the change, or one that continues its expression.
-        wrong = {(file, int(line) - more) for file, line in errors for more in range(5)}
-        rest = [place for place in chosen if (place.file, place.line + 1) not in wrong]
+        # The compiler names the line of the change, or another one of its statement.
+        wrong = set()
+        for file, line in errors:
+            near = [place for place in chosen if place.file == file]
+            if near: wrong.add(min(near, key=lambda place: abs(place.line + 1 - int(line))))
+        rest = [place for place in chosen if place not in wrong]
         if len(rest) == len(chosen): stop("the copy does not build:\n" + run.stdout.decode(errors="replace")[-3000:])
         print(f"mutants: {len(chosen) - len(rest)} do not compile", flush=True)
         chosen = rest

@@ -41,7 +41,7 @@ extension SyncError {
             let isEncrypted = isFile && DatabaseFile.looksEncrypted(place)
             self.init(
                 database: .damaged, at: place, isEncrypted ? "the file is an encrypted database, or none at all" : "the file is not a SQLite database",
-                hint: isEncrypted ? "sync a database that is not encrypted: SQLite cannot read this one without its key" : "check the path given with --db")
+                hint: isEncrypted ? "sync a database that is not encrypted: SQLite cannot read this one without its key" : "check the path")
         case .SQLITE_FULL:
             self.init(database: .diskFull, at: place, "the disk is full; nothing was changed", hint: "make room and run the same command again")
         case .SQLITE_READONLY where isFile && error.extendedResultCode == .SQLITE_READONLY:
@@ -86,7 +86,7 @@ extension SyncError {
             return SyncError(
                 database: .schemaMismatch, at: place, reason,
                 hint:
-                    "the \(what) was renamed or dropped; name it as before, or change what still uses the old name (a trigger, a view, the dataset file); sqlite3 FILE .schema shows them; if it travels: snapsync describe --update"
+                    "the \(what) was renamed or dropped; name it as before, or change what still uses the old name (a trigger, a view, the dataset file); sqlite3 FILE .schema shows them; if it travels: snapsync tables adopt"
             )
         }
         return SyncError(database: .schemaMismatch, at: place, reason, hint: "look at the tables, triggers and views with: sqlite3 FILE .schema")

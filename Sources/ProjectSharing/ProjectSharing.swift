@@ -243,7 +243,7 @@ extension ProjectSharing {
                 ShareRecords.link: .reference(RecordReference(to: project, action: .deleteSelf)), "text": .string(text), "name": .string(name),
             ])
         guard let comment = ProjectComment(try await zone.save(record)) else {
-            throw CloudError(.damaged, at: "\(zone.id)", "the comment was saved and came back as something else", hint: "run snapsync doctor")
+            throw CloudError(.damaged, at: "\(zone.id)", "the comment was saved and came back as something else", hint: "run snapsync check")
         }
         return comment
     }

@@ -45,7 +45,7 @@ package struct SyncContext: Sendable {
             throw SyncError(
                 .refused, step: .announce, at: "zone \(zone)", "its one publisher is the device \(info.creator), not \(settings.device)",
                 hint:
-                    "publish from that device, or join another zone; if this database is to be \(info.creator) from now on: snapsync init --take-over --db \(database.path.shellWord)"
+                    "publish from that device, or join another zone; if this database is to be \(info.creator) from now on: snapsync device claim \(database.path.shellWord)"
             )
         }
     }

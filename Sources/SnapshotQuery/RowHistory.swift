@@ -155,7 +155,7 @@ extension SnapshotInspector {
             }
             throw SyncError(
                 .nothingThere, step: .read, at: "table \(found.schema.table)", "no kept version has a row with the key \(words.joined(separator: ", "))",
-                hint: "snapsync history lists the versions that are kept")
+                hint: "snapsync log lists the versions that are kept")
         }
     }
 }

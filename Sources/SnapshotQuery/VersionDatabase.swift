@@ -127,7 +127,7 @@ public final class VersionDatabase: Sendable {
         guard present.isEmpty else { return (table, present) }
         throw SyncError(
             .nothingThere, step: .read, at: place, "the table \(table.schema.table) has no row with the key \(keys.first?.description ?? "")",
-            hint: "snapsync history with a table and a key lists the versions that changed a row")
+            hint: "snapsync log with a table and a key lists the versions that changed a row")
     }
 
     private static func lookup(in table: VersionTable) -> String {

@@ -32,7 +32,7 @@ package final class EntityMerge: EntitySink {
         guard let key = keyShape.key(of: values) else {
             throw SyncError(
                 .dataRefused, step: .read, at: "dataset \(place)", "a row has no usable key",
-                hint: "correct or delete the row; snapsync verify --local names it")
+                hint: "correct or delete the row; snapsync check --local names it")
         }
         while let left = try left(), left.key < key {
             try differ(left.key, left.values, nil)

@@ -13,7 +13,7 @@ struct UsageError: Error, CustomStringConvertible {
     ///   - command: the program itself, or one of its commands.
     init(_ message: String, of command: any ParsableCommand.Type) { (self.message, self.command) = (message, command) }
 
-    /// How a command is typed: `snapsync member approve`.
+    /// How a command is typed: `snapsync zone approve`.
     static func name(of command: any ParsableCommand.Type) -> String {
         func path(_ current: any ParsableCommand.Type) -> [String]? {
             let name = current.configuration.commandName ?? ""

@@ -127,7 +127,7 @@ public struct CloudError: Error, Sendable, CustomStringConvertible {
 }
 
 extension CloudError {
-    package static let damageHint = "bring the file back from a copy, or run snapsync doctor"
+    package static let damageHint = "bring the file back from a copy, or run snapsync check"
 
     /// The same error at another place.
     package func moved(to place: String) -> CloudError {

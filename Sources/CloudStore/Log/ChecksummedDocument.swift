@@ -79,7 +79,7 @@ package enum ChecksummedDocument {
         guard let key, let signature = Hexadecimal.bytes(digits), DevicePublicKeys.isValid(signature, of: message(body, name), by: key) else {
             throw CloudError(
                 .untrusted, at: place, "invalid signature: it does not match this \(name) and the key that it names",
-                hint: "the file was changed or forged; bring it back from a copy, or run snapsync doctor")
+                hint: "the file was changed or forged; bring it back from a copy, or run snapsync check")
         }
     }
 
@@ -103,7 +103,7 @@ package enum ChecksummedDocument {
             throw CloudError(
                 .untrusted, at: place,
                 isSigned ? "the zone is signed, and this \(name) is not" : "this \(name) is signed, but zone.json does not list the zone as signed",
-                hint: "somebody else wrote the file, or zone.json; run snapsync doctor")
+                hint: "somebody else wrote the file, or zone.json; run snapsync check")
         }
         guard isSigned else { return (bytes[...], []) }
         // The unsigned form keeps the comma where an unsigned document has the closing brace.

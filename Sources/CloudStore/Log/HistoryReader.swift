@@ -77,7 +77,7 @@ package struct HistoryReader {
             guard number > newest else { throw notKept(number) }
             throw CloudError(
                 .unknownItem, at: history.place(ofCommit: number), "there is no such version yet; the newest is \(newest)",
-                hint: "snapsync history lists the versions that are kept")
+                hint: "snapsync log lists the versions that are kept")
         }
         let log = try folded(upTo: number, naming: VerifiedCommit(bytes, number: number, of: history).commit.checkpoint)
         guard log.token?.hash == ContentHash.of(bytes) else { throw changedWhileRead(number) }
@@ -222,7 +222,7 @@ package struct HistoryReader {
         guard let checkpoint = try zone.checkpointNumbers().last else { return ReplayedHistory(of: history) }
         throw CloudError(
             .damaged, at: history.place(ofCheckpoint: checkpoint), "there is a checkpoint but no commit",
-            hint: "if a sync tool is bringing files, wait for it; else run snapsync doctor", isRetryable: true)
+            hint: "if a sync tool is bringing files, wait for it; else run snapsync check", isRetryable: true)
     }
 }
 
@@ -235,14 +235,14 @@ extension HistoryReader {
 
     private func changedWhileRead(_ number: Int) -> CloudError {
         CloudError(
-            .damaged, at: history.place(ofCommit: number), "the commit changed while it was read", hint: "run snapsync doctor",
+            .damaged, at: history.place(ofCommit: number), "the commit changed while it was read", hint: "run snapsync check",
             isRetryable: true)
     }
 
     private func rolledBack(_ token: ChangeToken, _ reason: String) -> CloudError {
         CloudError(
             .rolledBack, at: history.place(ofCommit: token.number), reason,
-            hint: "an older copy of the directory was put back, or another device published this version in a copy; run snapsync doctor")
+            hint: "an older copy of the directory was put back, or another device published this version in a copy; run snapsync check")
     }
 }
 
@@ -302,7 +302,7 @@ extension HistoryReader {
             guard commit.token == token else {
                 throw CloudError(
                     .damaged, at: zone.history.place(ofCommit: token.number), "the commit is not the one that the next one follows",
-                    hint: "the history is damaged or two devices published the same number; run snapsync doctor")
+                    hint: "the history is damaged or two devices published the same number; run snapsync check")
             }
             commits.append(commit)
             next = commit.parent.map { ChangeToken(number: token.number - 1, hash: $0) }
@@ -344,7 +344,7 @@ extension HistoryReader {
     func notKept(_ number: Int) -> CloudError {
         CloudError(
             .unknownItem, at: zone.history.place(ofCommit: number), "that version is no longer kept",
-            hint: "snapsync history lists the versions that are kept")
+            hint: "snapsync log lists the versions that are kept")
     }
 
     private func folded(upTo number: Int, from reference: CheckpointReference?) throws -> ReplayedHistory {

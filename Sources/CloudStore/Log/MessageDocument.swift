@@ -60,7 +60,7 @@ package enum MessageDocument {
         if history.isSigned {
             try ChecksummedDocument.verifySignature(of: bytes, named: sealName, by: envelope.key, at: place)
             if let reason = signers?.refusal(of: name.sender, key: envelope.key) ?? (signers == nil ? "the members of the zone are not known" : nil) {
-                throw CloudError(.untrusted, at: place, reason, hint: "snapsync member list shows who is a member, and who asks to be one")
+                throw CloudError(.untrusted, at: place, reason, hint: "snapsync zone members shows who is a member, and who asks to be one")
             }
         }
         let document = Array(try ChecksummedDocument.body(of: bytes, named: sealName, at: place, isSigned: history.isSigned))

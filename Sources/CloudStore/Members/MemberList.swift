@@ -107,7 +107,7 @@ extension MemberList {
     private static func refusal(_ zone: ZoneID, _ reason: String, for device: String) -> CloudError {
         CloudError(
             .notAuthorized, at: "\(zone)", reason,
-            hint: "on a member that publishes: snapsync member list, then snapsync member approve \(device)")
+            hint: "on a member that publishes: snapsync zone members, then snapsync zone approve \(device)")
     }
 }
 
@@ -150,7 +150,7 @@ extension MemberList {
                 .notAuthorized, at: place, "\(statement.by) is not a member that may change the list of members", hint: "do it on a member that publishes")
         }
         if let reason = refusal(of: statement) {
-            throw CloudError(.invalidArguments, at: place, reason, hint: "snapsync member list shows who is a member")
+            throw CloudError(.invalidArguments, at: place, reason, hint: "snapsync zone members shows who is a member")
         }
         let bytes = try ChecksummedDocument.encode(statement, named: MemberStatement.sealName, by: keys)
         try append(String(decoding: bytes, as: UTF8.self), of: history, at: place)
@@ -222,7 +222,7 @@ extension MemberList {
     static func untrusted(_ place: String, _ reason: String) -> CloudError {
         CloudError(
             .untrusted, at: place, reason,
-            hint: "a device without the right to do so wrote this file, or an older copy was restored; run snapsync doctor")
+            hint: "a device without the right to do so wrote this file, or an older copy was restored; run snapsync check")
     }
 }
 

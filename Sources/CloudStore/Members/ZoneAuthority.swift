@@ -73,7 +73,7 @@ package final class ZoneAuthority: Sendable {
         if let keys = state.withLock({ $0.keys }) { return keys }
         guard let loadKeys else {
             throw CloudError(
-                .keyUnavailable, at: "zone", "the zone is signed, and no device's keys are at hand", hint: "run the command with --db, on a member")
+                .keyUnavailable, at: "zone", "the zone is signed, and no device's keys are at hand", hint: "run the command with the database of a member")
         }
         let keys = try loadKeys()
         state.withLock { $0.keys = keys }
@@ -96,7 +96,7 @@ package final class ZoneAuthority: Sendable {
         guard history.isSealed, !isSealing else { return }
         throw CloudError(
             .keyUnavailable, at: "\(history.zone)", "the zone is sealed, and no device's keys are at hand; nothing was written",
-            hint: "run the command with --db, on a member")
+            hint: "run the command with the database of a member")
     }
 
     /// The zone's newest key record that this device has read; nil if it has read none.
@@ -216,12 +216,12 @@ package final class ZoneAuthority: Sendable {
                 throw CloudError(
                     .rolledBack, at: "\(history.zone)",
                     "the zone ends at commit \(token?.number ?? 0), and this device has joined it at commit \(floor.number)",
-                    hint: "an older copy of the cloud was put back; run snapsync doctor")
+                    hint: "an older copy of the cloud was put back; run snapsync check")
             }
             guard let found = hash(floor.number), found != floor.hash else { continue }
             throw CloudError(
                 .rolledBack, at: history.place(ofCommit: floor.number), "the commit is another one than the one at which this device has joined",
-                hint: "another history was put in its place; run snapsync doctor")
+                hint: "another history was put in its place; run snapsync check")
         }
     }
 }

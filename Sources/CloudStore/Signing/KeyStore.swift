@@ -39,7 +39,7 @@ extension KeyStore {
             throw CloudError(
                 .keyUnavailable, at: place(of: owner),
                 "the keys there are of the kind \(found.sealingKind.rawValue), and the zone's are \(protection.sealingKeyKind.rawValue)",
-                hint: "choose another name with --device, or bring the right file back from a copy")
+                hint: "choose another name with --name, or bring the right file back from a copy")
         }
         return found
     }

@@ -102,7 +102,7 @@ package final class EntityApplier: EntitySink {
             "the column \(schema.columns[index].column) is declared \(declared), which stores a value of this entity \(how)",
             hint: index == rowidIndex || !transaction.takesNewest
                 ? "declare the column as the table was where the values were written, or without a type, which keeps every value"
-                : "to declare it as the zone does, unless that would change a key or an edit: snapsync describe --update --create --db \(transaction.path.shellWord)"
+                : "to declare it as the zone does, unless that would change a key or an edit: snapsync tables adopt \(transaction.path.shellWord) --create"
         )
     }
 
@@ -132,7 +132,7 @@ package final class EntityApplier: EntitySink {
                 database: .schemaMismatch, at: "\(place), entity \(count)",
                 "an entity has no value for the column \(column), which is NOT NULL here and has no default; nothing was changed",
                 hint:
-                    "make the table anew with a default for \(column), or let the column be NULL, as it is on the device that wrote the row (its table: snapsync schema); or write a value there, and sync both"
+                    "make the table anew with a default for \(column), or let the column be NULL, as it is on the device that wrote the row (its table: snapsync tables sql); or write a value there, and sync both"
             )
         }
         return SyncError(

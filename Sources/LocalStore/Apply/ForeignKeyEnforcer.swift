@@ -122,7 +122,7 @@ package struct ForeignKeyEnforcer {
         let count = try Int.fetchOne(db, sql: "SELECT count(*) FROM \(key.child.sqlIdentifier) c WHERE \(condition)") ?? 0
         guard count > 0 else { return }
         transaction.triggerNotices.append(
-            "\(key.child): \(Format.count(count, "row refers to a row", or: "rows refer to rows")) of \(key.parent) that \(Format.word(count, "is", or: "are")) held, and \(Format.word(count, "stays", or: "stay")) as \(Format.word(count, "it is", or: "they are")); snapsync conflicts --db \(transaction.path.shellWord) lists the rows that are held"
+            "\(key.child): \(Format.count(count, "row refers to a row", or: "rows refer to rows")) of \(key.parent) that \(Format.word(count, "is", or: "are")) held, and \(Format.word(count, "stays", or: "stay")) as \(Format.word(count, "it is", or: "they are")); snapsync conflicts \(transaction.path.shellWord) lists the rows that are held"
         )
     }
 
@@ -155,7 +155,7 @@ package struct ForeignKeyEnforcer {
         let count = try Int.fetchOne(db, sql: "SELECT count(*) FROM \(key.child.sqlIdentifier) c WHERE \(isNew)") ?? 0
         if takesVersion, count > 0, datasets.contains(key.child.folded) {
             transaction.triggerNotices.append(
-                "\(key.child): \(Format.count(count, "row refers to a row", or: "rows refer to rows")) of \(key.parent) that \(Format.word(count, "is", or: "are")) not there; \(key.parent) is not synced (snapsync doctor names the rows)"
+                "\(key.child): \(Format.count(count, "row refers to a row", or: "rows refer to rows")) of \(key.parent) that \(Format.word(count, "is", or: "are")) not there; \(key.parent) is not synced (snapsync check names the rows)"
             )
             return
         }

@@ -151,7 +151,7 @@ package final class StashedRows {
                 throw SyncError(
                     database: .badRow, at: "\(transaction.path), table \(schema.table)",
                     "a row of this device, whose key no version can contain, does not fit beside the version's rows; nothing was changed",
-                    hint: "snapsync verify --local lists such rows; change their keys or delete them, then run the same command again")
+                    hint: "snapsync check --local lists such rows; change their keys or delete them, then run the same command again")
             }
         }
     }

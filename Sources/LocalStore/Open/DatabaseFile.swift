@@ -17,7 +17,7 @@ enum DatabaseFile {
             if creating { return }
             throw SyncError(
                 database: .notFound, at: path, "there is no such database",
-                hint: "check the path given with --db, or make one with: snapsync init --db \(path.shellWord) --cloud DIR --role reader --create")
+                hint: "check the path, or make one with: snapsync join \(path.shellWord) LOCATION")
         }
         if let fault = FileAccess.read.refusal(path) { throw failure(fault, at: path, "the database cannot be read") }
     }
@@ -37,7 +37,7 @@ enum DatabaseFile {
         guard let path else { return passing(at: "the database", reason) }
         var isDirectory: ObjCBool = false
         if FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory), isDirectory.boolValue {
-            return SyncError(database: .notFound, at: path, "\(reason): it is a directory", hint: "check the path given with --db")
+            return SyncError(database: .notFound, at: path, "\(reason): it is a directory", hint: "check the path")
         }
         // Also called for a database that is about to be created: then its folder tells the reason.
         for (place, access) in [(folder(of: path), FileAccess([.write, .search])), (path, FileAccess([.read, .write]))] {

@@ -91,7 +91,7 @@ extension TableDescriber {
             try request.skipped.compactMap { name -> ExactText? in
                 // Virtual tables are left out anyway, so naming one is not an error.
                 if catalog.virtual.contains(where: { $0.folded == name.folded }) { return nil }
-                return try find(name, "--skip").exact
+                return try find(name, "--exclude").exact
             })
         let wanted = Set(try request.tables.map { try $0.map { try find($0, "--tables").exact } } ?? catalog.tables.map(\.exact))
         for (table, _) in request.timestamps {
@@ -156,7 +156,7 @@ extension TableDescriber {
         }
         for column in table.columns where column.isGenerated {
             description.leftOut.append(
-                .init(table: table.name, column: column.name, reason: "generated: it follows from other columns; a table that --create makes lacks it"))
+                .init(table: table.name, column: column.name, reason: "generated: it follows from other columns; a table that snapsync join makes lacks it"))
         }
         let timestamp = try findTimestamp(of: timestamps, given: given.map { _ in wanted })
         do {

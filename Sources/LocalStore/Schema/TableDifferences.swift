@@ -173,7 +173,7 @@ extension TableInspector {
             database: .schemaMismatch, at: "\(path), table \(schema.table)",
             "dataset \(schema.name): the column \(first.type.column) is declared \(first.type.zone) in the zone, which would change edited values of \(Format.count(edited.count, "row")), the first with the key \(first.key); nothing was changed",
             hint:
-                "no version has these values: make the table anew with the zone's type and the values that you want, or without a type, which keeps every value; then: snapsync sync --db \(path.shellWord)"
+                "no version has these values: make the table anew with the zone's type and the values that you want, or without a type, which keeps every value; then: snapsync sync \(path.shellWord)"
         )
     }
 

@@ -165,7 +165,7 @@ extension TableInspector {
             throw SyncError(
                 database: .schemaMismatch, at: "\(path), table \(table.name)",
                 "dataset \(schema.name): the column \(own.name) is NOT NULL here, and the zone's description lets it be NULL",
-                hint: "change the table, or let --create make it in a database that does not have it")
+                hint: "change the table, or let snapsync join make it in a database that does not have it")
         }
     }
 }

@@ -39,17 +39,17 @@ package struct TableInspector: TransactionPart {
         else {
             throw refuse(
                 "there is no such table",
-                "make it first (init with --create makes the built-in ones and those that the zone describes), or "
+                "make it first (snapsync init --built-in makes the built-in ones, snapsync join those of the zone), or "
                     + (!isSetUp
                         ? "name another table in a dataset file (--datasets)"
-                        : hasFile ? "correct the dataset file" : "take it out: snapsync describe --update --remove \(schema.name)"))
+                        : hasFile ? "correct the dataset file" : "take it out: snapsync tables remove \(schema.name)"))
         }
         guard kind == "table" else {
             throw refuse(
                 "it is a view",
                 hasFile || !isSetUp
                     ? "name the table behind it in a dataset file (--datasets)"
-                    : "make it a table again, or take it out: snapsync describe --update --db \(path.shellWord) --remove \(schema.name)")
+                    : "make it a table again, or take it out: snapsync tables remove \(path.shellWord) \(schema.name)")
         }
 
         guard let table = try TableColumns(db, schema.table) else { throw DatabaseError(resultCode: .SQLITE_SCHEMA) }
@@ -59,15 +59,15 @@ package struct TableInspector: TransactionPart {
                 throw refuse(
                     "it has no column \(column.column)",
                     !isSetUp
-                        ? "add the column (the zone's tables: snapsync schema --cloud DIR), or leave it out in a dataset file (--datasets)"
-                        : "\(hasFile ? "correct the dataset file, or " : "")add the column; snapsync describe --update takes over what changed")
+                        ? "add the column (the zone's tables: snapsync tables sql LOCATION), or leave it out in a dataset file (--datasets)"
+                        : "\(hasFile ? "correct the dataset file, or " : "")add the column; snapsync tables adopt takes over what changed")
             }
             guard !found.isGenerated else {
                 throw refuse(
                     "the column \(column.column) is computed",
                     hasFile || !isSetUp
                         ? "take it out of the dataset file (--datasets): it follows from the others"
-                        : "it follows from the others; to take it out of the dataset: snapsync describe --update --db \(path.shellWord)")
+                        : "it follows from the others; to take it out of the dataset: snapsync tables adopt \(path.shellWord)")
             }
             guard let shape = column.shape else { continue }
             guard !found.affinity.spoils(shape) else {
@@ -129,22 +129,22 @@ package struct TableInspector: TransactionPart {
     /// What to do about a table with another key than before, as a further sentence of a hint; empty before `init`.
     func otherKey(_ schema: DatasetSchema) throws -> String {
         guard try transaction.settings.exists() else { return "" }
-        let settings = try transaction.settings.read(), file = path.shellWord, update = "snapsync describe --update --db \(file)"
+        let settings = try transaction.settings.read(), file = path.shellWord, update = "snapsync tables adopt \(file)"
         guard settings.datasets.count > 1 else {
             return
-                ". With another key the table is another dataset, and a zone has at least one: run snapsync detach --db \(file), and set it up in another zone"
+                ". With another key the table is another dataset, and a zone has at least one: run snapsync detach \(file), and set it up in another zone"
         }
-        let again = settings.role.publishes ? "--tables \(schema.table.shellWord)" : "--create"
+        let again = settings.role.publishes ? "snapsync tables add \(file) \(schema.table.shellWord)" : "\(update) --create"
         return ". With another key the table is another dataset: run \(update) --remove \(schema.name), sync, then \(update) \(again)"
     }
 
     /// What to do to have the zone's table in place of one whose keys it cannot hold.
     func zonesTable(instead schema: DatasetSchema) throws -> String {
-        let file = path.shellWord, update = "snapsync describe --update --db \(file)"
+        let file = path.shellWord, update = "snapsync tables adopt \(file)"
         let isAlone = try transaction.settings.read().datasets.count == 1
         return "to take over the zone's: drop the table \(schema.table) here (copy its rows first if you need them; a rename takes foreign keys along), "
             + "then "
-            + (isAlone ? "snapsync detach --db \(file), and set it up again" : "\(update) --remove \(schema.name), then \(update) --create")
+            + (isAlone ? "snapsync detach \(file), and set it up again" : "snapsync tables remove \(file) \(schema.name), then \(update) --create")
     }
 
     /// See ``TableColumns/requiredDefaults(of:_:)``.

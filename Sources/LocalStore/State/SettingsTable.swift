@@ -43,18 +43,18 @@ package struct SettingsTable: TransactionPart {
             if try isBegun() {
                 throw SyncError(
                     database: .notInitialized, at: path, "some of snapsync's own tables are gone, so this database cannot be synced",
-                    hint: "to set it up again: snapsync detach --db \(path.shellWord), then snapsync init as before")
+                    hint: "to set it up again: snapsync detach \(path.shellWord), then snapsync init as before")
             }
             let orphans = try transaction.tracking.triggeredTables()
             guard orphans.isEmpty else {
                 throw SyncError(
                     database: .notInitialized, at: path,
                     "this database is not set up for syncing, but \(orphans.joined(separator: ", ")) still have triggers of snapsync, whose tables are gone: no program can write there",
-                    hint: "to remove the triggers: snapsync detach --db \(path.shellWord)")
+                    hint: "to remove the triggers: snapsync detach \(path.shellWord)")
             }
             throw SyncError(
                 database: .notInitialized, at: path, "this database is not set up for syncing",
-                hint: "run: snapsync init --db \(path.shellWord) --cloud DIR --role writer|reader|peer")
+                hint: "run: snapsync init \(path.shellWord) LOCATION, or to read what others publish: snapsync join \(path.shellWord) LOCATION")
         }
         func value(_ key: String) throws -> String {
             guard let value = try text(key)() else { throw damaged("snapsync_settings", "the setting '\(key)' is missing") }

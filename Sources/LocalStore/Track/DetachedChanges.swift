@@ -119,7 +119,7 @@ package struct DetachedDevice: Hashable, Sendable, Codable {
     /// Describes the device of a database that is about to be detached.
     package init(_ settings: SyncSettings, nonces: ReportNonces?, database: String) throws {
         guard let file = FileTimes(ofFile: database) else {
-            throw SyncError(database: .notFound, at: database, "there is no such database", hint: "check the path given with --db")
+            throw SyncError(database: .notFound, at: database, "there is no such database", hint: "check the path")
         }
         (cloudUUID, zone, device) = (settings.cloudUUID, settings.zone, settings.device)
         self.nonces = nonces

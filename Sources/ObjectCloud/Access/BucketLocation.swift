@@ -29,7 +29,7 @@ package struct BucketLocation: Hashable, Sendable, CustomStringConvertible {
     ///
     /// - Throws: ``CloudError`` with `.invalidArguments` and the part that is not allowed.
     package init(_ text: String) throws(CloudError) {
-        func refusal(_ reason: String, _ hint: String) -> CloudError { CloudError(.invalidArguments, at: "--cloud", reason, hint: hint) }
+        func refusal(_ reason: String, _ hint: String) -> CloudError { CloudError(.invalidArguments, at: "the location", reason, hint: hint) }
         guard text.exact.hasPrefix(Self.scheme) else {
             throw refusal("the location does not begin with s3://", "give s3://BUCKET/PREFIX; for a directory of that name, ./\(text)")
         }

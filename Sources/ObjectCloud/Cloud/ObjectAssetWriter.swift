@@ -152,7 +152,7 @@ final class ObjectAssetWriter: AssetWriter {
             guard plain.utf8.count != 32 || !CloudNames.isHex(plain.utf8) || plain == Hexadecimal.text(copy.md5.finalize()) else {
                 throw CloudError(
                     .damaged, at: place, "the server has copied other bytes of \(copy.asset.place) than were read there",
-                    hint: "somebody replaces objects; run snapsync doctor", isRetryable: true)
+                    hint: "somebody replaces objects; run snapsync check", isRetryable: true)
             }
             upload?.tags.append(tag)
             return

@@ -79,11 +79,11 @@ public struct SyncGate: Sendable {
     private func choiceReason(_ choice: SyncChoice) -> GateReason? {
         switch choice {
         case .on: nil
-        case .off: GateReason(.preferenceOff, "sync is turned off", hint: "turn it on with: snapsync enable --db \(database.path.shellWord)")
+        case .off: GateReason(.preferenceOff, "sync is turned off", hint: "turn it on with: snapsync config set \(database.path.shellWord) sync on")
         case .undecided:
             GateReason(
                 .preferenceUndecided, "sync is neither on nor off yet",
-                hint: "decide with: snapsync enable --db \(database.path.shellWord), or: snapsync disable --db \(database.path.shellWord)")
+                hint: "decide with: snapsync config set \(database.path.shellWord) sync on, or: snapsync config set \(database.path.shellWord) sync off")
         }
     }
 

@@ -53,7 +53,7 @@ struct DeviceIdentity {
                 .refused, step: .announce, at: "zone \(device.zone)",
                 "\(reason): this database is a copy of another one, or a backup that was put back, and in a signed zone a copy needs keys of its own",
                 hint:
-                    "if this database goes on in the other one's place: snapsync init --take-over --db \(device.database.path.shellWord); else detach it and set it up under another name"
+                    "if this database goes on in the other one's place: snapsync device claim \(device.database.path.shellWord); else detach it and set it up under another name"
             )
         }
         let name = String(device.settings.device.prefix(59)) + "-" + device.nonces.hex(4)
@@ -111,7 +111,7 @@ extension SyncContext {
             .refused, step: .announce, at: "zone \(zone)",
             "\(reason): this database is a copy of another one, or a backup that was put back; it is the device \(identity.device.settings.device) from now on, and nothing was published",
             hint:
-                "decide which database publishes: this one with snapsync init --take-over --db \(database.path.shellWord), then snapsync import; or leave it to the other one"
+                "decide which database publishes: this one with snapsync device claim \(database.path.shellWord), then snapsync import; or leave it to the other one"
         )
     }
 
@@ -156,7 +156,7 @@ extension SyncEngine {
             guard mustBe == nil || name == mustBe else {
                 throw SyncError(
                     .refused, step: .open, at: "zone \(device.zone)", "its one publisher is the device \(info.creator), and this database is to be \(name)",
-                    hint: "leave out --device, or give --device \(info.creator)")
+                    hint: "leave out --name, or give --name \(info.creator)")
             }
             let report = try await device.cloud.deviceReport(of: name, in: device.zone)
             let newest = try await device.cloud.records(in: device.zone).token

@@ -177,7 +177,7 @@ package struct FirstImport {
         SyncError(
             .refused, step: step, at: "\(database), table \(schema.table)",
             "the table has rows that did not come from this cloud; choose whether the first import keeps or replaces them; nothing was changed",
-            hint: "\(hint) --adopt (rows that the cloud lacks stay) or --replace (the cloud's alone)")
+            hint: "\(hint) --keep-local (rows that the cloud lacks stay) or --replace-local (the cloud's alone)")
     }
 
     /// Whether a dataset is imported for the first time.

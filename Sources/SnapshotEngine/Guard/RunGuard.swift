@@ -47,7 +47,7 @@ extension SyncContext {
             .refused, step: .announce, at: "zone \(zone)",
             "the zone has no version yet, and this database did not make it: versions of other devices may still be on their way",
             hint:
-                "if a sync tool delivers the files, wait and run snapsync import; if this database is the first: snapsync init --take-over --db \(database.path.shellWord)"
+                "if a sync tool delivers the files, wait and run snapsync import; if this database is the first: snapsync device claim \(database.path.shellWord)"
         )
     }
 }
@@ -118,7 +118,7 @@ package enum SyncGuards {
         throw SyncError(
             .refused, step: .read, at: "dataset \(state.name)",
             "the entities that were imported have fields that this device does not know (\(state.unknownFields.joined(separator: ", "))); publishing would lose them",
-            hint: "snapsync describe --update --create takes them over; or update snapsync on this device")
+            hint: "snapsync tables adopt --create takes them over; or update snapsync on this device")
     }
 
     /// Refuses to put the rows of a file in the place of the table's if there are unpublished changes, which would be lost.

@@ -159,7 +159,7 @@ struct ShrinkCheck: Sendable {
                 .refused, step: .announce, at: "\(device.database.path), table \(first.table)",
                 "it has \(shrinkage.count) of the \(shrinkage.largest) entities that dataset \(first.name) had; nothing was published",
                 hint:
-                    "if they were meant to go: snapsync sync --allow-shrink \(names); else bring them back first (snapsync cat \(first.name) shows the last version)"
+                    "if they were meant to go: snapsync sync --allow-shrink \(names); else bring them back first (snapsync show \(first.name) shows the last version)"
             )
             throw error.with(
                 details: refused.dropFirst().map { schema, shrinkage in
@@ -281,7 +281,7 @@ struct MissingRows: Sendable {
         try device.database.write { try $0.tracking.setIncomplete(of: schema) }
         throw SyncError(
             .refused, step: .read, at: "\(device.database.path), table \(schema.table)",
-            "\(Format.count(count, "entity", or: "entities")) of the last version of \(schema.name) \(Format.word(count, "is", or: "are")) missing, and no deletion was tracked (the rows may have been deleted while the table's triggers were gone or off, or an index is damaged: snapsync doctor); nothing was published",
+            "\(Format.count(count, "entity", or: "entities")) of the last version of \(schema.name) \(Format.word(count, "is", or: "are")) missing, and no deletion was tracked (the rows may have been deleted while the table's triggers were gone or off, or an index is damaged: snapsync check); nothing was published",
             hint: "snapsync import brings them back; if they were meant to go: snapsync sync --allow-shrink \(schema.name)")
     }
 

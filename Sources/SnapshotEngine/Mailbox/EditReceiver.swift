@@ -50,7 +50,7 @@ struct EditReceiver: Sendable {
         outcome.asksForFullSync = try device.database.read { try $0.state.isFullSyncRequested() }
         if setAside > 0 {
             outcome.warnings.append(
-                "\(Format.count(setAside, "message")) in the mailbox \(Format.word(setAside, "was", or: "were")) set aside; snapsync messages says why")
+                "\(Format.count(setAside, "message")) in the mailbox \(Format.word(setAside, "was", or: "were")) set aside; snapsync pending says why")
         }
         if mailbox.unreadCount > 0 { outcome.warnings.append("\(mailbox.unreadCount) more messages wait; the next sync goes on with them") }
         return outcome

@@ -49,7 +49,7 @@ public struct FileKeyStore: KeyStore {
         guard let (keys, isLocked) = try read(owner) else { return nil }
         guard isLocked || !locksNewKeys else {
             throw location(of: owner).error(
-                "the keys are there already, without a passphrase", "set the device up without one, then: snapsync key passphrase")
+                "the keys are there already, without a passphrase", "set the device up without one, then: snapsync zone passphrase")
         }
         return keys
     }

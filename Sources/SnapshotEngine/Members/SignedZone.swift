@@ -84,7 +84,7 @@ struct SignedZoneSetup {
             guard request.trust != nil, request.role.publishes else { return request.trust }
             throw SyncError(
                 .nothingThere, step: .open, at: "zone \(id)", "there is no zone yet whose creator could be trusted",
-                hint: "check --cloud and --zone; whoever makes the zone gives no --trust")
+                hint: "check the location and --zone; whoever makes the zone gives no --trust")
         }
         try verifyProtection(request, info)
         guard info.isSigned else {
@@ -93,7 +93,7 @@ struct SignedZoneSetup {
                     .refused, step: .open, at: "zone \(id)",
                     request.isSigned ? "the zone is there, and it is not signed" : "the zone is not signed, and --trust says that it is",
                     hint: request.isSigned
-                        ? "on a device that publishes there: snapsync sign; or make another zone (--zone)"
+                        ? "on a device that publishes there: snapsync zone sign; or make another zone (--zone)"
                         : "ask whoever made the zone; somebody may have put another in its place")
             }
             return nil
@@ -111,7 +111,7 @@ struct SignedZoneSetup {
         if missing.contains(.sealed) {
             throw SyncError(
                 .refused, step: .open, at: "zone \(info.id)", "the zone is there, and it is not sealed: everybody who can read the store can read it",
-                hint: "on a device that publishes there: snapsync seal; or make another zone (--zone)")
+                hint: "on a device that publishes there: snapsync zone encrypt; or make another zone (--zone)")
         }
         guard missing.isDisjoint(with: [.padded, .postQuantum]) else {
             throw SyncError(
@@ -180,7 +180,7 @@ struct SealedJoin {
         guard let opened = try? backend ?? CloudLocation.open(request.cloud), let info = try? await opened.zone(id), info.isSealed else {
             guard request.recovery == nil else {
                 throw SyncError(
-                    .nothingThere, step: .open, at: "zone \(id)", "there is no sealed zone to read with a recovery code", hint: "check --cloud and --zone")
+                    .nothingThere, step: .open, at: "zone \(id)", "there is no sealed zone to read with a recovery code", hint: "check the location and --zone")
             }
             return nil
         }
@@ -212,7 +212,7 @@ struct SealedJoin {
             guard let code = request.recovery, code.seed != found.sealingSeed else { return found }
             throw CloudError(
                 .keyUnavailable, at: request.keyStore.place(of: owner), "\(owner.device) has keys already, and the recovery code would replace them",
-                hint: "choose another name with --device")
+                hint: "choose another name with --name")
         }
         return try request.keyStore.makeKeys(of: owner, for: protection, recovery: request.recovery)
     }
@@ -224,12 +224,12 @@ struct SealedJoin {
         if let member = list?.member(device), member.keys != own {
             throw SyncError(
                 .refused, step: .open, at: "zone \(id)", "\(device) is a member with other keys than those in \(zone.keyStore.place(of: zone.owner))",
-                hint: "bring its key file back from a copy, choose another name with --device, or have it removed: snapsync member remove \(device)")
+                hint: "bring its key file back from a copy, choose another name with --name, or have it removed: snapsync zone revoke \(device)")
         }
         _ = try await NameClaim(device, in: id, of: zone.cloud, takesOver: request.takesOver, detached: name.detached, keys: own)
         try await zone.cloud.report(
             DeviceReport(device: device, role: request.role.rawValue, token: nil, clock: .now, nonce: NonceSource.system.uuid()), in: id)
-        let approve = "snapsync member approve \(device)"
+        let approve = "snapsync zone approve \(device)"
         throw SyncError(
             .tryAgainLater, step: .open, at: "zone \(id)",
             "the zone is sealed, and \(device) has asked to be a member; nothing was set up yet. Its words are \(own.fingerprint)",

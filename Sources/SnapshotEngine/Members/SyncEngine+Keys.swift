@@ -57,7 +57,7 @@ extension SyncEngine {
             guard let zone = context.signedZone, let keys = zone.keys else {
                 throw SyncError(
                     .refused, step: .open, at: database.path, "its zone is not sealed, so it has no keys to change",
-                    hint: "to encrypt it: snapsync seal")
+                    hint: "to encrypt it: snapsync zone encrypt")
             }
             let code = makesRecoveryCode ? RecoveryCode() : nil
             var epoch = 0

@@ -119,12 +119,12 @@ extension SyncEngine {
             let report = try await zone.cloud.joinRequests(in: zone.owner.zone).first { $0.device == device }
             if let member = list.member(device), member.keys.fingerprint == fingerprint || report == nil {
                 throw SyncError(
-                    .refused, step: .announce, at: "zone \(zone.owner.zone)", "\(device) is a member already", hint: "snapsync member list shows who is")
+                    .refused, step: .announce, at: "zone \(zone.owner.zone)", "\(device) is a member already", hint: "snapsync zone members shows who is")
             }
             guard let report, let keys = report.keys else {
                 throw SyncError(
                     .nothingThere, step: .announce, at: "zone \(zone.owner.zone)", "no device asks to be a member as \(device)",
-                    hint: "run snapsync init there first; snapsync member list shows who asks")
+                    hint: "run snapsync init there first; snapsync zone members shows who asks")
             }
             guard keys.fingerprint == fingerprint else {
                 throw SyncError(
@@ -134,7 +134,7 @@ extension SyncEngine {
             guard list.member(device) == nil else {
                 throw SyncError(
                     .refused, step: .announce, at: "zone \(zone.owner.zone)", "\(device) is a member with other keys",
-                    hint: "if that one is gone: snapsync member remove \(device), then approve again; else set the new device up under another name")
+                    hint: "if that one is gone: snapsync zone revoke \(device), then approve again; else set the new device up under another name")
             }
             let role = role ?? MemberRole(rawValue: report.role) ?? .reader
             try Self.verify(role, of: device, in: info)
@@ -159,7 +159,7 @@ extension SyncEngine {
         try await changeMembers(role == nil ? .removed : .role, device) { zone, info, list, now, _ in
             guard let member = list.member(device) else {
                 throw SyncError(
-                    .nothingThere, step: .announce, at: "zone \(zone.owner.zone)", "\(device) is no member", hint: "snapsync member list shows who is")
+                    .nothingThere, step: .announce, at: "zone \(zone.owner.zone)", "\(device) is no member", hint: "snapsync zone members shows who is")
             }
             if let role { try Self.verify(role, of: device, in: info) }
             var list = list
@@ -216,7 +216,7 @@ extension SyncEngine {
     private func notSigned() -> SyncError {
         SyncError(
             .refused, step: .open, at: database.path, "its zone is not signed, so it has no members",
-            hint: "who may write the cloud may publish; snapsync sign or snapsync seal changes that")
+            hint: "who may write the cloud may publish; snapsync zone sign or snapsync zone encrypt changes that")
     }
 
     /// Refuses a role that does not fit the zone.

@@ -63,7 +63,7 @@ package final class ZoneKeys: Sendable {
         } catch let error as BoxError {
             throw CloudError(
                 .untrusted, at: "\(history.zone), record \(KeyRing.recordName)", "the keys of epoch \(ring.epoch) cannot be opened: \(error)",
-                hint: "somebody has altered them, or brought them from another zone; run snapsync doctor")
+                hint: "somebody has altered them, or brought them from another zone; run snapsync check")
         }
     }
 
@@ -75,7 +75,7 @@ package final class ZoneKeys: Sendable {
         CloudError(
             .notAuthorized, at: "\(history.zone)",
             "the zone is sealed, and its keys of epoch \(ring.epoch) are not for \(owner.device): it is no member; its words are \(own.fingerprint)",
-            hint: "on a member that publishes, compare these words, then: snapsync member approve \(owner.device)")
+            hint: "on a member that publishes, compare these words, then: snapsync zone approve \(owner.device)")
     }
 
     // MARK: a zone without commits
@@ -123,7 +123,7 @@ package final class ZoneKeys: Sendable {
     static func missing(_ history: HistoryID) -> CloudError {
         CloudError(
             .untrusted, at: "\(history.zone)", "the zone is sealed, and has no record of its keys",
-            hint: "a device without the right to do so wrote this file, or an older copy was restored; run snapsync doctor")
+            hint: "a device without the right to do so wrote this file, or an older copy was restored; run snapsync check")
     }
 }
 
@@ -138,7 +138,7 @@ extension ZoneKeys {
         if let holder = removed.first(where: { $0.keys.sealing == ring.recoveryKey }) {
             throw CloudError(
                 .notAuthorized, at: "\(history.zone)", "\(holder.device) was set up with the recovery code, which would open later versions, too",
-                hint: "first make another code: snapsync key rotate --new-recovery-code")
+                hint: "first make another code: snapsync zone rotate-keys --new-recovery-code")
         }
         do {
             if !removed.isEmpty { return try next(ring, secret, for: members) }
@@ -241,7 +241,7 @@ struct ZoneSeal: CloudLayer {
             } catch let error as BoxError {
                 throw CloudError(
                     .untrusted, at: place, "a record was sealed in an epoch that the zone's keys do not have: \(error)",
-                    hint: "somebody has altered the zone's keys, or put an older copy back; run snapsync doctor")
+                    hint: "somebody has altered the zone's keys, or put an older copy back; run snapsync check")
             }
         }
     }
@@ -251,7 +251,7 @@ struct ZoneSeal: CloudLayer {
         guard let record = records.first(where: { !$0.mayStandInSealedZone }) else { return records }
         throw CloudError(
             .untrusted, at: "\(zone.owner.zone)", "the zone is sealed, and record \(record.name) is not",
-            hint: "a device without the right to do so wrote this file; run snapsync doctor")
+            hint: "a device without the right to do so wrote this file; run snapsync check")
     }
 
     // MARK: writing

@@ -66,7 +66,7 @@ enum AssetLimits {
     static func exceeded(_ dataset: String, limit: Int) -> SyncError {
         SyncError(
             .refused, step: .store, at: "dataset \(dataset)", "its asset would be larger than the limit of \(limit) bytes; nothing was published",
-            hint: "\(advice), or raise the limit where all devices can take it: snapsync export --asset-limit 500MB")
+            hint: "\(advice), or raise the limit where all devices can take it: snapsync config set asset-limit 500MB")
     }
 
     private static let advice = "delete what is no longer needed, or spread the table over several datasets"

@@ -230,7 +230,7 @@ struct ChangeExporter: Sendable {
             guard try rows.give(change.key, to: encoder) else {
                 throw SyncError(
                     .tryAgainLater, step: .read, at: "\(schema.name), key \(change.key)", "the row is not as its tracked change says",
-                    hint: "run snapsync verify --local")
+                    hint: "run snapsync check --local")
             }
             guard encoder.rawByteCount <= rule.changeRawBytes else { return nil }
         }

@@ -28,7 +28,7 @@ struct ExportBase: Sendable {
         let published = device.settings.datasets.filter { !out.contains($0.name.exact) }
         last = try await Self.records(of: published, device, token)
         descriptions = try await PendingDescriptions.find(device, of: published, after: token, last)
-        let update = "snapsync describe --update --db \(device.database.path.shellWord)"
+        let update = "snapsync tables adopt \(device.database.path.shellWord)"
         self.warnings =
             warnings
             + device.settings.datasets.filter { out.contains($0.name.exact) }.map {

@@ -67,7 +67,7 @@ struct FileImporter: Sendable {
             let (file, here) = (path.shellWord, database.path.shellWord)
             throw SyncError(
                 .refused, step: .apply, at: database.path, "this device is a reader, whose rows are those of a version; nothing was changed",
-                hint: "to add the file's rows as edits: snapsync import --add --file \(file) --db \(here); to look at them: zcat -f \(file)")
+                hint: "to add the file's rows as edits: snapsync import \(here) --add --file \(file); to look at them: zcat -f \(file)")
         }
         return try apply(from: path, byteCount: { size }) { transaction in
             (

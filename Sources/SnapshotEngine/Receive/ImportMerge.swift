@@ -183,7 +183,7 @@ extension EntityCodec {
         text: { schema, values in
             guard let text = try EntityDocument.make(schema.withoutShapes, { sink in try values.lending { try sink.take($0) } }) else {
                 throw SyncError(
-                    .dataRefused, step: .encode, at: "dataset \(schema.name)", "a row cannot be written as JSON", hint: "run snapsync verify --local")
+                    .dataRefused, step: .encode, at: "dataset \(schema.name)", "a row cannot be written as JSON", hint: "run snapsync check --local")
             }
             return text
         },

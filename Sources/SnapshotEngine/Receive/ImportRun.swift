@@ -204,7 +204,7 @@ package struct ImportRun: Sendable {
         var warnings = noted + replaced.notices
         for dataset in replaced.datasets where !dataset.unknownFields.isEmpty {
             warnings.append(
-                "\(dataset.report.name)\(ImportReport.unknownFields) \(dataset.unknownFields.sorted().joined(separator: ", ")); they were left out (snapsync describe --update --create takes them over)"
+                "\(dataset.report.name)\(ImportReport.unknownFields) \(dataset.unknownFields.sorted().joined(separator: ", ")); they were left out (snapsync tables adopt --create takes them over)"
             )
         }
         return .applied(

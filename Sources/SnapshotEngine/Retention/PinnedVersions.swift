@@ -88,7 +88,7 @@ extension VersionPin {
             .dataRefused, step: .verify, at: "pin of version \(version)",
             "the pinned version cannot be read: \(reason), and its commit was pruned or is not there",
             hint:
-                "if a sync tool is bringing files, wait for it; else bring \(checkpointPath) back from a copy of the directory, or let the version go: snapsync unpin \(version) on a device that publishes"
+                "if a sync tool is bringing files, wait for it; else bring \(checkpointPath) back from a copy of the directory, or let the version go: snapsync pin \(version) --remove on a device that publishes"
         )
     }
 }
@@ -128,6 +128,6 @@ package struct VersionFinder: Sendable {
         if let pin = pins.last(where: { $0.timestamp < instant }) { return pin.version }
         throw SyncError(
             .nothingThere, step: .fetch, at: "zone \(zone)", "no version from before \(instant) is kept",
-            hint: "snapsync history lists the versions that are kept")
+            hint: "snapsync log lists the versions that are kept")
     }
 }

@@ -86,7 +86,7 @@ extension SchemaUpdate {
         guard request.tables == nil || settings.role.publishes else {
             throw SyncError(
                 .refused, step: .open, at: device.database.path, "this device is a reader, and the zone defines which tables are synced",
-                hint: "add the table on a device that publishes; --create makes it here"
+                hint: "add the table on a device that publishes; snapsync tables adopt --create makes it here"
             ).asSlip
         }
         guard request.readerEdits == nil || settings.role.publishes else {
@@ -101,7 +101,7 @@ extension SchemaUpdate {
         request.tables?.timestamps.removeAll { own.contains($0.table.folded) }
         if let other = request.tables?.timestamps.first, request.tables?.tables == [] {
             throw SyncError(
-                .refused, step: .open, at: device.database.path, "the table \(other.table) is not synced", hint: "name it with --tables, too"
+                .refused, step: .open, at: device.database.path, "the table \(other.table) is not synced", hint: "add it first: snapsync tables add \(other.table.shellWord)"
             ).asSlip
         }
         let fresh = try request.tables.map { try describe($0) } ?? []
@@ -288,7 +288,7 @@ extension SchemaUpdate {
                 throw SyncError(
                     .refused, step: .open, at: "\(device.database.path), table \(table)", "dataset \(schema.name): the column \(key.column) of the key is gone",
                     hint:
-                        "a dataset keeps its key: take it out (--remove \(schema.name)), sync, and add the table again (\(publishes ? "--tables \(table)" : "--create"))"
+                        "a dataset keeps its key: take it out (snapsync tables remove \(schema.name)), sync, and add the table again (\(publishes ? "snapsync tables add \(table)" : "snapsync tables adopt --create"))"
                 )
             }
             let zone = zone?.descriptions.first { $0.schema.name == schema.name }
@@ -355,7 +355,7 @@ extension SchemaUpdate {
                     request.creates ? .columnMade : .columnLacking, of: schema.name, column: one.column,
                     request.creates
                         ? "\(schema.name): the column \(one.column) is declared \(words(one.zone)) now, as in the zone, and no longer \(one.here)"
-                        : "\(schema.name): the column \(one.column) is declared \(one.here) here and \(words(one.zone)) in the zone; --create declares it as the zone does"
+                        : "\(schema.name): the column \(one.column) is declared \(one.here) here and \(words(one.zone)) in the zone; snapsync tables adopt --create declares it as the zone does"
                 )
             }
         }
@@ -379,7 +379,7 @@ extension SchemaUpdate {
                 guard request.creates else {
                     note(
                         .columnLacking, of: schema.name, column: column.column,
-                        "\(schema.name): the zone has the column \(column.column), which the table \(table) lacks; --create adds it")
+                        "\(schema.name): the zone has the column \(column.column), which the table \(table) lacks; snapsync tables adopt --create adds it")
                     continue
                 }
                 try transaction.tables.addColumns([column.column], of: zone, to: table)
@@ -398,8 +398,8 @@ extension SchemaUpdate {
                     note(
                         .datasetLacking, of: name,
                         exists
-                            ? "the zone has the dataset \(name), which is not synced here; --create takes the table \(one.schema.table) in"
-                            : "the zone has the dataset \(name), and this database has no table \(one.schema.table); --create makes it")
+                            ? "the zone has the dataset \(name), which is not synced here; snapsync tables adopt --create takes the table \(one.schema.table) in"
+                            : "the zone has the dataset \(name), and this database has no table \(one.schema.table); snapsync tables adopt --create makes it")
                     continue
                 }
                 if request.creates {

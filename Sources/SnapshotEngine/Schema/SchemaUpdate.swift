@@ -7,7 +7,7 @@ package import StrictText
 /// Updates the descriptions of the datasets to the tables of this database and to the zone.
 ///
 /// ``automatic()`` begins every run. It makes changes that add something and lose nothing, and refuses if a described table or column is gone.
-/// ``take(_:)`` does what `snapsync describe --update` requests.
+/// ``take(_:)`` does what `snapsync tables adopt` requests.
 struct SchemaUpdate {
     var device: SyncContext
 
@@ -86,7 +86,7 @@ struct SchemaUpdate {
         one.newColumns.filter { !left.contains($0.exact) }.compactMap { column in
             if !one.unfillableColumns.contains(column.exact) { return Self.tooMany(column, in: one.schema) }
             return "\(one.schema.name): the new column \(column) is not synced, because it is NOT NULL and has no default; to sync it: "
-                + "snapsync describe --update --db \(device.database.path.shellWord)"
+                + "snapsync tables adopt \(device.database.path.shellWord)"
         }
     }
 
@@ -115,7 +115,7 @@ struct SchemaUpdate {
             guard var schema = outcome.device.settings.datasets.first(where: { $0.name == zone.schema.name }) else {
                 if isFirst { continue }
                 outcome.notices.append(
-                    "the zone has the dataset \(zone.schema.name), which this device does not know (snapsync describe --update --create takes it in)")
+                    "the zone has the dataset \(zone.schema.name), which this device does not know (snapsync tables adopt --create takes it in)")
                 continue
             }
             // Before its first import, a device already describes the zone's present columns.
@@ -159,7 +159,7 @@ struct SchemaUpdate {
                     .refused, step: .fetch, at: "version \(commit?.token.number ?? 0) of zone \(device.zone)",
                     "another device has taken \(list) out of the dataset \(schema.name), and this device still publishes it",
                     hint:
-                        "to take it out here, too (the table keeps its column and values): snapsync describe --update --db \(device.database.path.shellWord)"
+                        "to take it out here, too (the table keeps its column and values): snapsync tables adopt \(device.database.path.shellWord)"
                 )
             }
             guard let after = try? schema.with(columns: schema.columns.filter { names.contains($0.name.exact) || missing.contains($0.name.exact) }) else {
@@ -225,7 +225,7 @@ package enum MissingTables {
     /// - Parameter outcome: what the run has not done, for the error; nil if nothing is being done.
     package static func refusal(_ found: [TableDifferences], _ settings: SyncSettings, at path: String, outcome: String? = nil) -> SyncError? {
         guard let one = found.first(where: \.isBreaking) else { return nil }
-        let update = "snapsync describe --update --db \(path.shellWord)"
+        let update = "snapsync tables adopt \(path.shellWord)"
         let reason: String, hint: String
         if let table = one.table, one.isRenamed {
             (reason, hint) = ("the table is named \(table) now", "to take the new name over: \(update)")

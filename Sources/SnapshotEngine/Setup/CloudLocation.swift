@@ -6,7 +6,7 @@ import SnapshotModel
 import SnapshotVersions
 import StrictText
 
-/// Opens or makes the cloud that `--cloud` names: a directory, or a bucket as `s3://BUCKET/PREFIX`.
+/// Opens or makes the cloud of a location: a directory, or a bucket as `s3://BUCKET/PREFIX`.
 package enum CloudLocation {
     /// Whether a text names a bucket.
     package static func isBucket(_ text: String) -> Bool { BucketLocation.isOne(text) }
@@ -67,7 +67,7 @@ enum BucketTrial {
         guard role != .peer || probe.isSafeForMany else {
             throw SyncError(
                 .refused, step: .open, at: place, "several devices cannot publish in this store: \(broken.joined(separator: "; "))",
-                hint: "let one device publish (--role writer, the others --role reader), or use a store with conditional writes")
+                hint: "let one device publish (init without --peers; the others join), or use a store with conditional writes")
         }
         return broken.map { "the store does not keep what a cloud needs: \($0); let this device alone publish" }
     }
@@ -108,7 +108,7 @@ package enum ReplicatedFolder {
         throw SyncError(
             .refused, step: .open, at: directory,
             "\(found): every device has a copy of its own, so two of them could publish the same version",
-            hint: "let one device publish here (--role writer, the others --role reader); peers need one file system that all of them mount")
+            hint: "let one device publish here (init without --peers; the others join); peers need one file system that all of them mount")
     }
 
     private static let markers: [(file: String, tool: String, isFolder: Bool?)] = [

@@ -109,7 +109,7 @@ enum DatabaseDescriber {
             throw SyncError(
                 .refused, step: .open, at: database.path, "\(Format.count(count, "table")) cannot be synced",
                 hint: (next?.hint.map { "\($0); " } ?? "")
-                    + "change \(Format.word(count, "the table, or leave it", or: "the tables, or leave them")) out: --skip \(list(found.unfit.map(\.table)))"
+                    + "change \(Format.word(count, "the table, or leave it", or: "the tables, or leave them")) out: --exclude \(list(found.unfit.map(\.table)))"
             ).with(details: found.unfit.map { DescribeReport.UnfitTable(table: $0.table, reasons: $0.reasons).sentence } + (next.map { [$0.reason] } ?? []))
         }
         guard !found.datasets.isEmpty else {

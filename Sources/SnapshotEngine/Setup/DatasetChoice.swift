@@ -17,8 +17,8 @@ struct DatasetChoice {
     /// Finds the datasets of a request.
     ///
     /// - Parameter filed: the datasets of the request's file, or the built-in ones (``schemas(_:)``).
-    /// - Throws: ``SyncError`` with `.refused` for a table that cannot be used, or if nothing says which tables to sync; `.nothingThere` if the
-    ///   zone would have to say it and has no version yet.
+    /// - Throws: ``SyncError`` with `.refused` for a table that cannot be used; `.nothingThere` if the zone would have to describe the tables and has
+    ///   no version yet.
     init(_ request: SetupRequest, filed: [DatasetSchema], backend: CloudDatabase?, in database: LocalDatabase) async throws {
         if let tables = request.tables {
             let found = try DatabaseDescriber.datasets(of: database, tables, role: request.role, for: request)
@@ -34,8 +34,10 @@ struct DatasetChoice {
         {
             datasets = try database.read { transaction in try found.datasets.map(transaction.tables.byOwnNames) }
             fromZone = found
+        } else if request.datasets == nil, !request.assumesBuiltIn, request.role.publishes, !request.createsTables {
+            let found = try DatabaseDescriber.datasets(of: database, TableChoice(), role: request.role, for: request)
+            (datasets, described) = (found.datasets, found)
         } else {
-            if request.datasets == nil { try Self.refuseAssuming(request, database) }
             datasets = filed
         }
     }
@@ -50,30 +52,18 @@ struct DatasetChoice {
             _ = try await cloud.zone(zone)
         } catch {
             // A publisher may be about to make the zone.
-            guard !request.role.publishes else { return nil }
+            guard !request.role.publishes || request.joins else { return nil }
             throw error
         }
         if let found = try await ZoneDescriptions(zone, in: cloud) { return found }
         let hasBuiltIn = try database.read { transaction in
             Set(try transaction.describer.applicationTables().map(\.folded)).isSuperset(of: DatasetSchema.builtIn.map { $0.table.folded })
         }
-        guard !request.role.publishes, !hasBuiltIn else { return nil }
+        guard request.joins || !request.role.publishes && !hasBuiltIn else { return nil }
         let creator = try await cloud.zone(zone).creator
         throw SyncError(
             .nothingThere, step: .open, at: "zone \(zone)", "nothing has been published yet, so it does not say which tables there are",
             hint: "run snapsync sync on \(creator) first, then this command again; or give a dataset file (--datasets)")
-    }
-
-    /// Refuses a database with other tables than the built-in ones if nothing says which tables to sync.
-    private static func refuseAssuming(_ request: SetupRequest, _ database: LocalDatabase) throws {
-        guard !request.assumesBuiltIn else { return }
-        let tables = try database.read { try $0.describer.applicationTables() }
-        let builtIn = Set(DatasetSchema.builtIn.map { $0.table.folded }), own = Set(tables.map(\.folded))
-        guard !own.isEmpty, !own.isSuperset(of: builtIn), !(request.createsTables && own.isSubset(of: builtIn)) else { return }
-        throw SyncError(
-            .refused, step: .open, at: request.database,
-            "no option says which of its tables to sync, and the built-in ones (\(builtIn.map(\.text).sorted().joined(separator: " and "))) are not there",
-            hint: "add --tables all; snapsync describe --db \(request.database.shellWord) shows what is synced then")
     }
 
     /// Returns the datasets that a file describes, or the built-in ones.

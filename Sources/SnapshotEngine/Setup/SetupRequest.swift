@@ -19,8 +19,11 @@ public struct SetupRequest: Sendable {
     public var datasets: String?
     /// The tables to sync, if their description is made from the database; nil if it is not.
     public var tables: TableChoice?
-    /// Whether to use the built-in datasets if nothing else says which tables to sync. If false, a database with other tables is refused.
+    /// Whether to use the built-in datasets if no file and no choice of tables is given. If false, the zone's are used, and in a new zone all tables that
+    /// can be synced, or with ``createsTables`` the built-in ones.
     public var assumesBuiltIn = true
+    /// Whether the zone must have a version, whose description is used.
+    package var joins = false
     /// Whether to create the database and the built-in tables if they are missing.
     public var createsTables = false
     /// With ``createsTables``: whether to run the zone's SQL text, which makes the tables as the publisher's are, and the indexes, views and triggers.

@@ -40,7 +40,7 @@ extension SyncEngine {
             guard !info.isSigned else {
                 throw SyncError(
                     .refused, step: .open, at: "zone \(device.zone)", "the zone is signed, and \(previous) is approved under this name",
-                    hint: "detach the database, set it up under the other name, and have it approved: snapsync member approve \(name)")
+                    hint: "detach the database, set it up under the other name, and have it approved: snapsync zone approve \(name)")
             }
             guard info.publishers == .many || info.creator != previous else {
                 throw SyncError(
@@ -50,7 +50,7 @@ extension SyncEngine {
             if let report = try await device.cloud.deviceReport(of: name, in: device.zone) {
                 throw SyncError(
                     .refused, step: .open, at: "zone \(device.zone)", "a \(report.role) has synced as \(name) before, at \(report.clock)",
-                    hint: "choose another name; if that device is gone for good, run first: snapsync device forget \(name) --db \(database.path.shellWord)")
+                    hint: "choose another name; if that device is gone for good, run first: snapsync device forget \(database.path.shellWord) \(name)")
             }
             let newest = try await device.cloud.records(in: device.zone).token?.number ?? 0
             try device.database.write { transaction in
@@ -87,7 +87,7 @@ extension SyncEngine {
             guard info.publishers == .many || info.creator != name else {
                 throw SyncError(
                     .refused, step: .open, at: "zone \(device.zone)", "\(name) is its one publisher",
-                    hint: "if its database is lost, another one takes its place: snapsync init --take-over")
+                    hint: "if its database is lost, another one takes its place: snapsync device claim")
             }
             guard let report = try await device.cloud.deviceReport(of: name, in: device.zone) else {
                 throw SyncError(

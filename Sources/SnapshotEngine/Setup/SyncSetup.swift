@@ -177,7 +177,7 @@ package enum SyncSetup {
             throw SyncError(
                 .refused, step: .open, at: "\(request.database), table \(schema.table)",
                 "dataset \(schema.name): the table cannot be written without the application: SQLite says \(survey.needsForKeys[schema.name] ?? reason)",
-                hint: "rebuild the table, or its index, without what only the application registers; or leave the table out (--skip, or the dataset file)")
+                hint: "rebuild the table, or its index, without what only the application registers; or leave the table out (--exclude, or the dataset file)")
         }
     }
 
@@ -188,7 +188,7 @@ package enum SyncSetup {
         throw SyncError(
             .refused, step: .open, at: "\(request.database), table \(schema.table)",
             "dataset \(schema.name): the table has no key but the rowid, and two peers would give different rows the same one",
-            hint: "let one device write the table (--role writer and --role reader), give it a PRIMARY KEY, or leave it out (--skip, or the dataset file)")
+            hint: "let one device publish (init without --peers, and join), give the table a PRIMARY KEY, or leave it out (--exclude, or the dataset file)")
     }
 
     /// Opens the cloud. For a publisher, makes it if it is missing and the place keeps the promises that the role needs. Returns warnings if the
@@ -227,8 +227,8 @@ package enum SyncSetup {
         SyncError(
             .refused, step: .open, at: "zone \(info.id)", "its one publisher is the device \(info.creator)",
             hint: request.role == .peer
-                ? "a zone keeps the rule that it was made with: join as a reader (--role reader), or make another zone with peers alone (--zone)"
-                : "join as a reader (--role reader), choose another zone (--zone), or give that device's name if it is this one (--device \(info.creator))")
+                ? "a zone keeps the rule that it was made with: join as a reader (snapsync join), or make another zone with peers alone (--zone)"
+                : "join as a reader (snapsync join), choose another zone (--zone), or give that device's name if it is this one (--name \(info.creator))")
     }
 
     /// Records that this database is about to make the zone. Returns whether it makes the zone now, or made it in an earlier `init` that failed.

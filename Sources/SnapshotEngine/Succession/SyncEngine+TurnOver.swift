@@ -94,7 +94,7 @@ extension SyncEngine {
         guard let earlier, earlier.madeNext, known.isSealed == request.isSealed else {
             throw SyncError(
                 .refused, step: .open, at: "zone \(context.zone)", "it is \(known.isSealed ? "sealed" : "signed") already",
-                hint: known.isSealed ? "new keys: snapsync key rotate --reseal" : "to encrypt it: snapsync seal")
+                hint: known.isSealed ? "new keys: snapsync zone rotate-keys --reseal" : "to encrypt it: snapsync zone encrypt")
         }
         return earlier
     }

@@ -133,7 +133,7 @@ struct ZoneFollower {
         }
         try enter(knowledge, madeNext: true, seen: nil)
         return "zone \(context.zone.name) goes on as the \(successor.kind) zone \(id.name), which this device makes"
-            + (knowledge.recoveryKey == nil ? "" : "; no recovery code was shown: snapsync key rotate --new-recovery-code makes one")
+            + (knowledge.recoveryKey == nil ? "" : "; no recovery code was shown: snapsync zone rotate-keys --new-recovery-code makes one")
     }
 
     private func enter(_ knowledge: ZoneKnowledge, madeNext: Bool, seen nonce: String?) throws {
@@ -169,7 +169,7 @@ struct ZoneFollower {
         if let member = list?.member(owner.device), member.keys != own {
             throw SyncError(
                 .refused, step: .open, at: "zone \(id)", "\(owner.device) is a member with other keys than those in \(keyStore.place(of: owner))",
-                hint: "bring its key file back from a copy, or have it removed: snapsync member remove \(owner.device)")
+                hint: "bring its key file back from a copy, or have it removed: snapsync zone revoke \(owner.device)")
         }
         if let report = try await zone.cloud.deviceReport(of: owner.device, in: id), report.keys == own { return report.nonce }
         if isMember { return nil }
@@ -180,7 +180,7 @@ struct ZoneFollower {
     }
 
     private func waiting(_ own: DevicePublicKeys) -> SyncError {
-        let approve = "snapsync member approve \(owner.device)"
+        let approve = "snapsync zone approve \(owner.device)"
         return SyncError(
             .tryAgainLater, step: .open, at: "zone \(id)",
             "zone \(context.zone.name) goes on as this sealed zone, made by \(successor.creator), and \(owner.device) has asked to be a member; what was changed here waits. Its words are \(own.fingerprint)",
@@ -205,7 +205,7 @@ struct ZoneFollower {
         let trust =
             context.signedZone == nil ? "; from now on this device trusts its maker, \(successor.creator): compare these words with those on that device" : ""
         let request =
-            isMember ? "" : "; this device is no member yet: on a member, compare \(own.fingerprint), then: snapsync member approve \(owner.device)"
+            isMember ? "" : "; this device is no member yet: on a member, compare \(own.fingerprint), then: snapsync zone approve \(owner.device)"
         return "zone \(context.zone.name) goes on as the \(successor.kind) zone \(id.name)\(trust)\(request)"
     }
 }

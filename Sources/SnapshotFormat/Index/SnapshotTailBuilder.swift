@@ -111,7 +111,7 @@ package struct SnapshotTailBuilder {
             throw SyncError(
                 format: .badRow, at: "dataset \(form.schema.name), \(error.place)",
                 "no device could read what the version would say of its rows: \(error.reason)",
-                hint: "run snapsync verify --local; if that finds nothing, keep a copy of the database, then: snapsync detach, and snapsync init …")
+                hint: "run snapsync check --local; if that finds nothing, keep a copy of the database, then: snapsync detach, and snapsync init …")
         }
         return text
     }

@@ -45,7 +45,7 @@ enum DatabaseChecks {
 
     private static func integrity(_ database: DatabaseFacts) -> [DoctorReport.Finding] {
         let remedy =
-            "make a copy of the file, then: sqlite3 \(database.path.shellWord) .recover | sqlite3 NEW, and compare it with the cloud: snapsync verify --local"
+            "make a copy of the file, then: sqlite3 \(database.path.shellWord) .recover | sqlite3 NEW, and compare it with the cloud: snapsync check --local"
         switch database.damage {
         case nil: return []
         case .failure(let error) where ["no such function", "unknown function", "no such collation"].contains(where: error.reason.exact.contains):
@@ -103,7 +103,7 @@ enum DatabaseChecks {
                 .notice(
                     "table", found, means: "they are not synced, and an import leaves them alone",
                     // A reader's column is synced as soon as the zone has it.
-                    do: database.settings.role == .reader ? nil : "to sync them: snapsync describe --update --db \(database.path.shellWord)")
+                    do: database.settings.role == .reader ? nil : "to sync them: snapsync tables adopt \(database.path.shellWord)")
             ]
         }
     }
@@ -118,7 +118,7 @@ enum DatabaseChecks {
                 "triggers", code: .tryAgainLater,
                 "the triggers that note changes of \(one.schema.name) are not as they should be; a migration may have rebuilt the table",
                 means: "changes are not noted now; \(loss)",
-                do: "run: snapsync sync --db \(database.path.shellWord), which puts them in again")
+                do: "run: snapsync sync \(database.path.shellWord), which puts them in again")
         }
     }
 
@@ -149,7 +149,7 @@ enum DatabaseChecks {
     private static func unknownFields(_ one: DatabaseFacts.Dataset, _ database: DatabaseFacts) -> [DoctorReport.Finding] {
         guard !one.unknownFields.isEmpty else { return [] }
         let found = "the entities of \(one.schema.name) have fields that this device does not know: \(one.unknownFields.joined(separator: ", "))"
-        let remedy = "update the description (snapsync describe --update, or the dataset file) or snapsync on this device"
+        let remedy = "update the description (snapsync tables adopt, or the dataset file) or snapsync on this device"
         guard database.settings.role.publishes else { return [.notice("unknownFields", found, means: "they are not shown here", do: remedy)] }
         return [.error("unknownFields", code: .refused, found, means: "publishing would lose them, so nothing is published", do: remedy)]
     }
@@ -164,7 +164,7 @@ enum DatabaseChecks {
                 .warning(
                     "held", code: .tryAgainLater, found + "a value that only one row may have is taken, or a row that they refer to is missing",
                     means: "they are kept, and return when they fit",
-                    do: "look at them: snapsync conflicts --db \(database.path.shellWord)")
+                    do: "look at them: snapsync conflicts \(database.path.shellWord)")
             ]
         }
     }

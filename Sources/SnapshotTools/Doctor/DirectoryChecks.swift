@@ -173,7 +173,7 @@ enum DirectoryChecks {
             findings.append(
                 .notice(
                     "setAside", NameList.words(damaged, "damaged file that repair has set aside", many: "damaged files that repair has set aside"),
-                    means: "readers ignore them", do: "remove them once snapsync verify --all finds nothing"))
+                    means: "readers ignore them", do: "remove them once snapsync check --all-versions finds nothing"))
         }
         if !other.isEmpty {
             findings.append(

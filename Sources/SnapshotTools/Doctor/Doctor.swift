@@ -31,7 +31,7 @@ struct Doctor: Sendable {
             findings.append(
                 .notice(
                     "encryption", "the zone is not sealed, and \(readers.place)", means: "whoever can read \(readers.what) can read every row",
-                    do: "if that is more than those who may: snapsync seal, on a device that publishes"))
+                    do: "if that is more than those who may: snapsync zone encrypt, on a device that publishes"))
         }
         findings += facts.leftZones.map { $0.finding(isSealed: survey?.info.isSealed == true) }
         if let database = facts.database { findings += DatabaseChecks.findings(database) }
@@ -63,7 +63,7 @@ extension SyncEngine {
         let zone = settings.zoneID
         let local = DatabaseFacts(database, settings, isBrief: isBrief)
         let publishes = settings.role.publishes && !isBrief
-        var facts = DoctorFacts(place: "--db \(database.path.shellWord)", now: now())
+        var facts = DoctorFacts(place: database.path.shellWord, now: now())
         facts.database = local
         facts.status = await DoctorFacts.look(.read) { try await status() }
         var path = settings.cloud
@@ -96,7 +96,7 @@ extension SnapshotInspector {
     /// Examines a cloud directory and a zone without a database, and reports problems with their remedies. Writes nothing.
     public static func doctor(cloud path: String, zone name: String = "ZentikSyncZone") async -> DoctorReport {
         let zone = ZoneID(name)
-        var facts = DoctorFacts(place: "--cloud \(path.shellWord)", now: .now)
+        var facts = DoctorFacts(place: path.shellWord, now: .now)
         facts.zone = await DoctorFacts.look(.open) {
             let cloud = try CloudLocation.open(path)
             if let directory = cloud as? DirectoryCloud {

@@ -80,10 +80,10 @@ extension DoctorReport.Finding {
             code: error.code.name)
     }
 
-    /// The error's hint as a remedy. A hint to run `snapsync doctor` is replaced, because the user is running it.
+    /// The error's hint as a remedy. A hint to run `snapsync check` is replaced, because the user is running it.
     static func remedy(_ hint: String?) -> String? {
-        guard let hint, hint.exact.contains("snapsync doctor") else { return hint }
-        return "bring the file back from a copy of the directory; snapsync verify --all names all that is damaged"
+        guard let hint, hint.exact.contains("snapsync check") else { return hint }
+        return "bring the file back from a copy of the directory; snapsync check --all-versions names all that is damaged"
     }
 }
 

@@ -71,7 +71,7 @@ enum SyncChecks {
             guard !dataset.changesStay else {
                 return .notice(
                     "changes", found, means: "readers may not edit \(dataset.name), so no other device gets this",
-                    do: "edit it at the publisher; or let readers edit it: snapsync describe --update --reader-edits \(dataset.name) there")
+                    do: "edit it at the publisher; or let readers edit it: snapsync tables edits \(dataset.name) there")
             }
             return .notice(
                 "changes", found,
@@ -103,7 +103,7 @@ enum SyncChecks {
     }
 
     private static func schedule(_ status: StatusReport, at place: String) -> DoctorReport.Finding {
-        guard let interval = status.interval else { return .ok("schedule", "no interval was set up with snapsync schedule") }
+        guard let interval = status.interval else { return .ok("schedule", "no interval was set up with snapsync service") }
         do {
             try status.verifyFresh()
             return .ok("schedule", "the last success is not older than three intervals of \(AgeText.words(seconds: interval))")
@@ -123,7 +123,7 @@ enum SyncChecks {
         return .warning(
             "lastRun", code: .tryAgainLater, "the last run failed, at \(at): \(failure.place): \(failure.reason)",
             means: "nothing was changed by it; if the reason is still there, it is among these findings",
-            do: failure.hint.flatMap { $0.exact.contains("snapsync doctor") ? nil : $0 } ?? "run: snapsync sync \(place)")
+            do: failure.hint.flatMap { $0.exact.contains("snapsync check") ? nil : $0 } ?? "run: snapsync sync \(place)")
     }
 
     private static func conflicts(_ status: StatusReport, at place: String) -> [DoctorReport.Finding] {
@@ -144,7 +144,7 @@ enum SyncChecks {
                 "copies",
                 "\(Format.count(status.copies.count, "copy", or: "copies")) of earlier data in \(status.database).snapsync-kept (\(size))",
                 means: "what was replaced on purpose is kept there",
-                do: "snapsync prune --local --keep-last N \(place) keeps the last N")
+                do: "snapsync prune \(place) --copies --keep-last N keeps the last N")
         ]
     }
 }

@@ -30,7 +30,7 @@ enum ZoneChecks {
                 return .warning(
                     "history", code: .dataRefused, "\(report.device) has another version \(token.number) than the one that is here",
                     means: "somebody has shown the two devices different histories, or two devices have published one number in two copies of the folder",
-                    do: "compare snapsync history on both, and find out who can write the store")
+                    do: "compare snapsync log on both, and find out who can write the store")
             }
             guard token.number > newest else { return nil }
             return .notice(
@@ -51,12 +51,12 @@ enum ZoneChecks {
                     : .notice(
                         "members", "\(Format.count(asks, "device asks", or: "devices ask")) to be a member of the signed zone",
                         means: "until then what \(Format.word(asks, "it sends", or: "they send")) is refused",
-                        do: "compare the words on a member that publishes: snapsync member list \(place)"))
+                        do: "compare the words on a member that publishes: snapsync zone members \(place)"))
             if signature.fingerprint != nil, signature.role == nil {
                 findings.append(
                     .notice(
                         "membership", "this device is no member of the signed zone", means: "it reads the zone, and what it sends is refused",
-                        do: "on a member that publishes: snapsync member list"))
+                        do: "on a member that publishes: snapsync zone members"))
             }
         }
         switch zone.keys {
@@ -80,7 +80,7 @@ enum ZoneChecks {
         }
         var findings: [DoctorReport.Finding] = [.ok("commits", "version \(newest) is the newest, and the commits up to it follow one another")]
         if let rollback = zone.rollback {
-            let accept = "if version \(newest) is what you want: snapsync import --accept-rollback \(newest) \(place)"
+            let accept = "if version \(newest) is what you want: snapsync import \(place) --accept-rollback \(newest)"
             findings.append(
                 .error(
                     "rollback", code: .dataRefused, "\(rollback.place): \(rollback.reason)",
@@ -182,7 +182,7 @@ enum ZoneChecks {
                     .error(
                         "pins", code: .dataRefused, NameList.words(missing.map(String.init), "pinned version lacks a file", many: "pinned versions lack files"),
                         means: "they can no longer be read whole",
-                        do: "run: snapsync repair \(place); what that cannot mend, let go: snapsync unpin N on a device that publishes"))
+                        do: "run: snapsync repair \(place); what that cannot mend, let go: snapsync pin N --remove on a device that publishes"))
             }
         }
         return findings.isEmpty ? [.ok("pins", "the pinned versions can be read: \(pins.pins.map { String($0.version) }.joined(separator: ", "))")] : findings

@@ -62,6 +62,6 @@ public struct SignatureReport: Sendable, Encodable {
             + (creator.map { ", creator \($0)" } ?? "; nothing was published yet")
             + (oldestKey.map { ", the oldest key is \($0.device)'s, of \($0.since.prefix(10))" } ?? "")
             + (fingerprint.map { role == nil ? "; this device is no member, its words are \($0)" : "" } ?? "")
-            + (requests == 0 ? "" : "; \(Format.count(requests, "device asks", or: "devices ask")) to be a member: snapsync member list")
+            + (requests == 0 ? "" : "; \(Format.count(requests, "device asks", or: "devices ask")) to be a member: snapsync zone members")
     }
 }

@@ -24,10 +24,9 @@ public struct SnapshotInspector: Sendable {
         self.init(cloud: try SyncError.at(.open) { try CloudLocation.open(path) }, zone: ZoneID(zone), applied: nil, device: nil)
     }
 
-    /// Whether a location is a database, whose settings name a cloud, and not a cloud itself: whether it is a file.
-    package static func isDatabase(_ location: String) -> Bool {
-        var isDirectory: ObjCBool = false
-        return FileManager.default.fileExists(atPath: location, isDirectory: &isDirectory) && !isDirectory.boolValue
+    /// The zones of a location.
+    package static func zones(in location: String) async throws -> [ZoneInfo] {
+        try await CloudLocation.open(location).zones().filter { $0.id.scope == .private }
     }
 
     /// The zone's kept versions and pins, newest first.
@@ -105,7 +104,7 @@ public struct SnapshotInspector: Sendable {
         guard state.records.contains(where: \.isSealed) else { return }
         throw SyncError(
             .refused, step: .fetch, at: "zone \(zone)", "the zone is sealed, and no device's keys are at hand",
-            hint: "give the database of a member with --db; where all are lost: snapsync init … --recover")
+            hint: "give the database of a member instead of the location; where all are lost: snapsync join … --recover")
     }
 
     /// The schema of a record's dataset: from the index of its snapshot asset, or else from the device's dataset file.

@@ -148,7 +148,7 @@ struct SnapshotVerifier: Sendable {
     }
 
     private static let sealedWarning =
-        "the zone is sealed, and no device's keys are at hand: each file was compared with its hash, and not opened; verify --db on a member opens them"
+        "the zone is sealed, and no device's keys are at hand: each file was compared with its hash, and not opened; check --read-data with the database of a member opens them"
 
     /// Checks the hashes of a sealed record's files, which cannot be opened.
     private func checkSealed(_ record: CloudRecord, of version: Int, _ findings: inout VerifyFindings) async throws {
@@ -214,7 +214,7 @@ struct SnapshotVerifier: Sendable {
     /// Compares the local rows, block by block, with the applied version and the tracked changes.
     private func compareLocal() async throws -> [String] {
         guard let device = inspector.device else {
-            throw SyncError(.refused, step: .verify, at: "verify", "--local needs a database", hint: "give it with --db")
+            throw SyncError(.refused, step: .verify, at: "check", "--local needs a database", hint: "give the database instead of the location")
         }
         guard let applied = inspector.applied else {
             return ["\(device.database.path): no version was imported or published here yet, so the rows cannot be compared"]

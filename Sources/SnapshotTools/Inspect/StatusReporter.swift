@@ -159,7 +159,7 @@ extension StatusReport {
         guard let limit = maximumAge.map({ Int($0.components.seconds) }) ?? interval.map({ $0 * 3 }) else {
             throw SyncError(
                 .refused, at: database, "the greatest age of the last success is not set",
-                hint: "say --max-age 45m, or set an interval up with snapsync schedule")
+                hint: "say --max-age 45m, or set an interval up with snapsync service")
         }
         let rule = maximumAge == nil ? "three intervals of \(AgeText.words(seconds: interval ?? 0))" : "\(AgeText.words(seconds: limit))"
         let hint = lastError.map { "the last error was: \($0.place): \($0.reason)" } ?? "see that snapsync sync runs: cron, systemd or snapsync watch"
@@ -284,7 +284,7 @@ extension StatusReport {
             // Where the zone goes on in one that this device waits for, that is the problem, and not the end of the zone.
             cloudProblem = SyncError(
                 .tryAgainLater, step: .fetch, at: problem.place, "it goes on as zone \(nextZone), where this device has asked to be a member",
-                hint: "on a member that publishes: snapsync member list, then snapsync member approve \(settings.device); then sync here")
+                hint: "on a member that publishes: snapsync zone members, then snapsync zone approve \(settings.device); then sync here")
         } else {
             cloudProblem = problem
         }

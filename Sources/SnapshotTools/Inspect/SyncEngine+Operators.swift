@@ -26,7 +26,7 @@ extension SyncEngine {
     ///   - interval: whole seconds; nil for a watch, which only systemd can keep running.
     ///   - program: the absolute path of the command.
     ///   - options: additional arguments of the command.
-    ///   - restoreCheck: additional arguments of a weekly `verify --restore`; nil for none.
+    ///   - restoreCheck: additional arguments of a weekly `check --restore`; nil for none.
     /// - Throws: ``SyncError`` with `.refused` for an interval that the scheduler cannot keep evenly.
     public func schedule(
         every interval: Duration?, with scheduler: Scheduler, program: String, options: [String] = [], restoreCheck: [String]? = nil

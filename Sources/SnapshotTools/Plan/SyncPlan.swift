@@ -115,10 +115,10 @@ extension SyncEngine {
 
     private static func read(_ path: String) throws -> SyncPlan {
         guard let data = FileManager.default.contents(atPath: path) else {
-            throw SyncError(.nothingThere, step: .open, at: path, "the plan cannot be read", hint: "make one with: snapsync plan --out FILE")
+            throw SyncError(.nothingThere, step: .open, at: path, "the plan cannot be read", hint: "make one with: snapsync sync -n --out FILE")
         }
         guard let plan = try? StrictJSON.decode(SyncPlan.self, from: data), plan.formatVersion == SyncPlan.formatVersion else {
-            throw SyncError(.dataRefused, step: .decode, at: path, "the file is no plan of this version", hint: "make one with: snapsync plan --out FILE")
+            throw SyncError(.dataRefused, step: .decode, at: path, "the file is no plan of this version", hint: "make one with: snapsync sync -n --out FILE")
         }
         return plan
     }
@@ -129,7 +129,7 @@ extension SyncEngine {
         guard plan.cloudUUID == settings.cloudUUID, plan.zone == settings.zone, plan.device == settings.device, plan.role == settings.role.rawValue else {
             throw SyncError(
                 .refused, step: .open, at: path, "the plan was made for another database, cloud or role",
-                hint: "make a plan of this one: snapsync plan --out FILE")
+                hint: "make a plan of this one: snapsync sync -n --out FILE")
         }
         let (applied, sequence) = try database.read { (try $0.state.applied(), try $0.changeLog.lastSequence()) }
         guard applied?.number == plan.version, applied?.hash == plan.versionHash, sequence == plan.sequence else {

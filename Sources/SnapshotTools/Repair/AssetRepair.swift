@@ -170,7 +170,7 @@ struct AssetRepair {
     ) {
         let isNeeded = assets.isInNewest(asset.asset.path)
         let elsewhere =
-            repair.device == nil ? "try snapsync repair --db FILE on a device, whose rows may have it; else " : "try snapsync repair on other devices; else "
+            repair.device == nil ? "try snapsync repair FILE on a device, whose rows may have it; else " : "try snapsync repair on other devices; else "
         let hint =
             elsewhere
             + (isNeeded

@@ -33,7 +33,7 @@ struct UnopenedAssets {
                 RepairReport.Lost(
                     file: file.path, kind: file.kind, isMissing: fault == .missing, versions: Array(Set(file.versions)).sorted(), blocks: [],
                     reason: "it is \(fault.rawValue), no copy of it is whole, and without keys its contents cannot be made again",
-                    hint: "run snapsync repair --db FILE on a member of the zone"))
+                    hint: "run snapsync repair FILE on a member of the zone"))
         }
     }
 }

@@ -47,7 +47,7 @@ struct ZoneRepair: Sendable {
     }
 
     private static let unopenedWarning =
-        "the zone is sealed, and no device's keys are at hand: files were compared with their hashes, not opened; on a member, repair --db finds more"
+        "the zone is sealed, and no device's keys are at hand: files were compared with their hashes, not opened; on a member, repair with its database finds more"
 
     /// A cloud that decrypts the records of a sealed zone, on a device that has its keys.
     private func opened(_ cloud: CloudDatabase) -> CloudDatabase { device?.signedZone?.opening(cloud) ?? cloud }
@@ -67,10 +67,10 @@ struct ZoneRepair: Sendable {
                         file: document.path, kind: kind, isMissing: document.isMissing, versions: [document.number], blocks: [],
                         reason: "\(document.reason), and its bytes are nowhere else",
                         hint: document.kind == .commit
-                            ? "bring the file back from a copy of the directory, for the history cannot be read beyond it; if there is no copy, rename the file, and snapsync doctor names the way on"
+                            ? "bring the file back from a copy of the directory, for the history cannot be read beyond it; if there is no copy, rename the file, and snapsync check names the way on"
                             : "bring the file back from a copy of the directory, or the commits that it follows from"
                                 + (pinned.contains { $0.version == document.number }
-                                    ? "; else let the pinned version go: snapsync unpin \(document.number) on a device that publishes" : "")))
+                                    ? "; else let the pinned version go: snapsync pin \(document.number) --remove on a device that publishes" : "")))
             }
         }
     }
@@ -83,7 +83,7 @@ struct ZoneRepair: Sendable {
                 RepairReport.Lost(
                     file: one.pin.checkpointPath, kind: DamagedDocument.Kind.checkpoint.rawValue, isMissing: false, versions: [one.pin.version], blocks: [],
                     reason: one.error.reason,
-                    hint: "let the pinned version go: snapsync unpin \(one.pin.version) on a device that publishes"))
+                    hint: "let the pinned version go: snapsync pin \(one.pin.version) --remove on a device that publishes"))
         }
         let unopened = UnopenedAssets(kept.records)
         account.hasUnopened = !unopened.isEmpty

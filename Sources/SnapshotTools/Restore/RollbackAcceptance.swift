@@ -39,7 +39,7 @@ struct RollbackAcceptance: Sendable {
             throw SyncError(
                 .refused, step: .fetch, at: "zone \(device.zone)", "its newest version is \(newest.number), not \(number); nothing was changed",
                 hint:
-                    "look at it with: snapsync history --cloud \(device.settings.cloud.shellWord); if it is the one that is meant, say --accept-rollback \(newest.number)"
+                    "look at it with: snapsync log \(device.settings.cloud.shellWord); if it is the one that is meant, say --accept-rollback \(newest.number)"
             ).asSlip
         }
         let state = try await records(in: device.cloud)
@@ -69,7 +69,7 @@ struct RollbackAcceptance: Sendable {
         await reporting.report(newest)
         let warned = try members().filter { !before.contains($0) }.reduce(imported) {
             $0.warning(
-                "\($1.device) is a member with the role \($1.role.rawValue) again; if that is wrong: snapsync member remove \($1.device) --db \(device.database.path.shellWord)"
+                "\($1.device) is a member with the role \($1.role.rawValue) again; if that is wrong: snapsync zone revoke \(device.database.path.shellWord) \($1.device)"
             )
         }
         return RollbackReport(imported: warned, versionBefore: applied.number, keptCopy: copy.number)
@@ -105,7 +105,7 @@ struct RollbackAcceptance: Sendable {
             let database = device.database.path.shellWord
             throw SyncError(
                 .refused, step: .fetch, at: "zone \(device.zone)", error.reason,
-                hint: "keep a copy of \(database), then: snapsync detach --db \(database), and snapsync init for the zone that it goes on as")
+                hint: "keep a copy of \(database), then: snapsync detach \(database), and snapsync init for the zone that it goes on as")
         }
     }
 
@@ -114,7 +114,7 @@ struct RollbackAcceptance: Sendable {
         func refuse(_ reason: String) -> SyncError {
             SyncError(
                 .refused, step: .fetch, at: "zone \(device.zone)", "\(reason), so there is nothing to accept",
-                hint: "run: snapsync sync --db \(device.database.path.shellWord)"
+                hint: "run: snapsync sync \(device.database.path.shellWord)"
             ).asSlip
         }
         guard let applied = try device.database.read({ try $0.state.applied() }) else {

@@ -100,14 +100,14 @@ extension StateRestorer {
             DatasetRecord(record) != nil && !device.settings.datasets.contains { $0.recordName.exact == record.name.exact }
         }.map { record in
             let name = described.first { $0.schema.recordName.exact == record.name.exact }?.schema.name ?? record.name
-            let look = source.version.map { " (snapsync cat \(record.name.shellWord) --version \($0) --db \(device.database.path.shellWord) prints them)" }
+            let look = source.version.map { " (snapsync show \(device.database.path.shellWord) \(record.name.shellWord) --at \($0) prints them)" }
             return "\(source.name) has the dataset \(name), which this database does not sync; its rows were left out\(look ?? "")"
         }
     }
 
     /// What to do if the state has rows that break a foreign key of the tables.
     private func hint(_ source: Source) -> String {
-        let look = source.version.map { "; what would change: snapsync diff \($0) local --db \(device.database.path.shellWord)" }
+        let look = source.version.map { "; what would change: snapsync diff \(device.database.path.shellWord) \($0) local" }
         return "to take the rows all the same, drop the foreign key first, and correct the rows before you declare it again\(look ?? "")"
     }
 }
@@ -140,7 +140,7 @@ extension SyncEngine {
             try await device.checkPublisher(
                 .apply, else: "what it restores could not be published",
                 hint:
-                    "restore on a device that publishes; to look at an old version here: snapsync cat DATASET --version N --db \(device.database.path.shellWord)"
+                    "restore on a device that publishes; to look at an old version here: snapsync show \(device.database.path.shellWord) DATASET --at N"
             )
             try device.refuseUnknownFields()
             let finder = VersionFinder(cloud: device.cloud, zone: device.zone, token: nil)

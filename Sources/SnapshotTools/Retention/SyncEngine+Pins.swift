@@ -62,7 +62,7 @@ extension SyncContext {
     func makePin(of version: Int, name: String?) async throws -> VersionPin {
         let state = try await VersionFinder(cloud: cloud, zone: zone, token: nil).state(of: version)
         guard let token = state.token, let timestamp = state.timestamp else {
-            throw SyncError(.nothingThere, step: .fetch, at: "version \(version)", "there is no such version", hint: "snapsync history lists the versions")
+            throw SyncError(.nothingThere, step: .fetch, at: "version \(version)", "there is no such version", hint: "snapsync log lists the versions")
         }
         // An already pinned version has its checkpoint, so a new name needs no new one.
         let newest = try await VersionFinder(cloud: cloud, zone: zone, token: nil).state(of: nil)

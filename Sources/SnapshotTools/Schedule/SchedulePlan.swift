@@ -43,23 +43,23 @@ struct SchedulePlan: Sendable {
         "\(device) \(cloudUUID)".utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
     }
 
-    private func syncLine(every seconds: Int) throws -> String { line(at: try CronTime(seconds: seconds, seed: seed), "sync --quiet", options) }
+    private func syncLine(every seconds: Int) throws -> String { line(at: try CronTime(seconds: seconds, seed: seed), "sync -q", options) }
 
     private func checkLine(_ options: [String]) -> String { line(at: CronTime(weeklyBySeed: seed), Self.check, options) }
 
     private func line(at time: CronTime, _ command: String, _ options: [String]) -> String {
-        let words = ([program] + command.exact.split(separator: " ") + ["--db", database] + options).map(\.shellWord)
+        let words = ([program] + command.exact.split(separator: " ") + [database] + options).map(\.shellWord)
         // Cron treats an unescaped percent sign as a line feed, even in quotes.
         return "\(time.fields) \((time.pause > 0 ? "sleep \(time.pause); " : "") + words.joined(separator: " "))"
             .escaping { $0 == UInt8(ascii: "%") ? "\\%" : nil }
     }
 
     /// The command that checks a restore of the newest version.
-    private static let check = "verify --restore --quiet"
+    private static let check = "check --restore -q"
 
     /// The command line of a unit.
     private func commandLine(_ command: String, _ options: [String]) -> String {
-        "\(UnitWord.quote(program)) \(command) --db" + ([database] + options).map { " " + UnitWord.quote($0, isArgument: true) }.joined()
+        "\(UnitWord.quote(program)) \(command)" + ([database] + options).map { " " + UnitWord.quote($0, isArgument: true) }.joined()
     }
 
     /// The comment lines of a unit that state its path and how to start it.
@@ -93,7 +93,7 @@ struct SchedulePlan: Sendable {
 
     private func units(every seconds: Int) -> [ScheduleReport.Unit] {
         timed(
-            "snapsync-\(device)", "sync --quiet", options: options, says: "Sync \(UnitWord.escape(database)) with snapsync",
+            "snapsync-\(device)", "sync -q", options: options, says: "Sync \(UnitWord.escape(database)) with snapsync",
             when: "Sync \(UnitWord.escape(database)) every \(AgeText.words(seconds: seconds))",
             times: """
                 OnBootSec=\(min(seconds, 60))s

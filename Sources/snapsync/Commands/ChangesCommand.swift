@@ -19,10 +19,10 @@ struct ChangesCommand: AsyncParsableCommand {
               snapsync changes phone.db --since 41 --follow --ndjson | ./feed
             """)
 
-    @OptionGroup var place: LocationOptions
+    @OptionGroup var place: LookOptions
     @Option(name: .long, help: ArgumentHelp("The last version whose changes you have, or 0.", valueName: "n"))
     var since: Int
-    @Flag(name: .long, help: "Continue with new versions as they come, until SIGTERM or SIGINT.")
+    @Flag(name: .shortAndLong, help: "Continue with new versions as they come, until SIGTERM or SIGINT.")
     var follow = false
     @Option(name: .long, help: ArgumentHelp("With --follow: how often to check without an event, at least 100ms.", valueName: "time"))
     var poll = TimeSpan(.seconds(30), "30s")

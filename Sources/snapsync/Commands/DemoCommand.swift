@@ -46,30 +46,30 @@ private struct DemoSession {
 
     func run() throws {
         try title("A phone has 150 notifications in a SQLite database, and a directory that it shares.")
-        try snapsync("generate --db phone.db --notifications 150 --buckets 8 --seed 1")
-        try snapsync("init --db phone.db --cloud cloud --role writer --device phone")
+        try snapsync("generate phone.db --notifications 150 --buckets 8 --seed 1")
+        try snapsync("init phone.db cloud --built-in --name phone")
 
         try title("It publishes them: both datasets, one version.")
-        try snapsync("export --db phone.db")
+        try snapsync("export phone.db")
         try shell("find cloud -type f | sort")
 
         try title("An asset is JSON that anything can read.")
         try shell("zcat cloud/private/ZentikSyncZone/assets/notifications_data/*-*.json.gz | head -c 420; echo …")
 
         try title("A watch has an empty database and sees the same directory.")
-        try snapsync("init --db watch.db --cloud cloud --role reader --device watch --create")
-        try snapsync("import --db watch.db")
+        try snapsync("join watch.db cloud --name watch")
+        try snapsync("import watch.db")
 
         try title("Three notifications are read on the phone; both devices sync.")
-        try snapsync("generate --db phone.db --mark-read 3 --seed 2")
-        try snapsync("sync --db phone.db")
-        try snapsync("sync --db watch.db")
-        try snapsync("sync --db watch.db")
+        try snapsync("generate phone.db --mark-read 3 --seed 2")
+        try snapsync("sync phone.db")
+        try snapsync("sync watch.db")
+        try snapsync("sync watch.db")
 
         try title("What is where, and whether all of it is sound.")
-        try snapsync("history --db watch.db")
-        try snapsync("status --db watch.db")
-        try snapsync("verify --all --local --db watch.db")
+        try snapsync("log watch.db")
+        try snapsync("status watch.db")
+        try snapsync("check watch.db --all-versions --local")
     }
 
     private func title(_ text: String) throws { try StandardStream.output.write("\n\(text)\n") }
@@ -90,7 +90,7 @@ private struct DemoSession {
         process.currentDirectoryURL = folder
         var environment = ProcessInfo.processInfo.environment
         // The demo must not use the user's own database or cloud.
-        for name in ["SNAPSYNC_DB", "SNAPSYNC_CLOUD"] { environment[name] = nil }
+        for name in ["SNAPSYNC_DB", "SNAPSYNC_LOCATION"] { environment[name] = nil }
         process.environment = environment
         do {
             try process.run()

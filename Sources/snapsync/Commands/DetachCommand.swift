@@ -10,13 +10,13 @@ struct DetachCommand: AsyncParsableCommand {
         discussion: """
             Remove the tables and triggers named snapsync_…. Your tables and the shared folder do not change. Edits that are not published \
             are remembered in the table snapsync_detached, by key and time. If you set the database up again in the same zone, the first \
-            import merges them. init --replace drops them. Held rows and open conflicts are written to FILE.snapsync-kept/.
+            import merges them. join --replace-local drops them. Held rows and open conflicts are written to FILE.snapsync-kept/.
 
-            The device's name is written to FILE.snapsync-device. The next init uses it, unless the database is a copy or another database \
-            has synced under that name. To keep the name even then, run init --device NAME --take-over. See docs/writers.md.
+            The device's name is written to FILE.snapsync-device. The next init or join uses it, unless the database is a copy or another database \
+            has synced under that name. To keep the name even then, pass --name NAME --take-over. See docs/writers.md.
 
             EXAMPLE
-              snapsync detach --db phone.db
+              snapsync detach phone.db
             """)
 
     @OptionGroup var options: EngineArguments

@@ -12,11 +12,12 @@ struct DiffCommand: AsyncParsableCommand {
             read, and memory does not grow with the dataset.
 
             EXAMPLES
-              snapsync diff 11 12 --db phone.db
-              snapsync diff 12 local --dataset notifications --values --db phone.db
-              snapsync diff 11 12 --cloud /mnt/share/cloud --json
+              snapsync diff phone.db 11 12
+              snapsync diff phone.db 12 local --dataset notifications --values
+              snapsync diff /mnt/share/app 11 12 --json
             """)
 
+    @OptionGroup var look: LookOptions
     @Argument(help: "The first side: a version, or local for the rows of this database.")
     var first: Side
     @Argument(help: "The second side: a version, or local.")
@@ -25,7 +26,6 @@ struct DiffCommand: AsyncParsableCommand {
     var dataset: String?
     @Flag(name: .long, help: "Also print the values that differ.")
     var values = false
-    @OptionGroup var look: LookOptions
     @OptionGroup var output: OutputOptions
 
     struct Side: ExpressibleByArgument {

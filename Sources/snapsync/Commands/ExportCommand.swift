@@ -11,12 +11,14 @@ struct ExportCommand: AsyncParsableCommand {
             Read all datasets from one state of the database and publish them in one version. If nothing has changed, nothing is written. \
             export is for writers and peers. A peer that is not up to date must run sync instead.
 
+            With --replace, publish this device's data as the newest version even if the zone has newer or more data, and pin the version \
+            that it replaces. undo reverses that. The command asks for confirmation. Without a terminal, pass --yes.
+
             EXAMPLES
-              snapsync export --db phone.db
-              snapsync export --db phone.db --json
-              snapsync export --db phone.db --full
-              snapsync export --db phone.db --allow-shrink notifications
-              snapsync export --db phone.db --asset-limit 500MB
+              snapsync export phone.db
+              snapsync export phone.db --full
+              snapsync export phone.db --allow-shrink notifications
+              snapsync export phone.db --replace
             """)
 
     @OptionGroup var options: EngineArguments
@@ -26,16 +28,42 @@ struct ExportCommand: AsyncParsableCommand {
             Write every dataset whole, even if it has not changed. Use it if a file in the shared folder is damaged or missing.
             """)
     var full = false
-    @Option(name: .long, help: ArgumentHelp("Store a new limit for the size of an asset. Default: the limit that init stored.", valueName: "size"))
-    var assetLimit: ByteCount?
+    @Flag(name: .long, help: "Replace the shared data by this device's.")
+    var replace = false
+    @OptionGroup var confirmation: ConfirmationOption
     @OptionGroup var shrinking: ShrinkOptions
 
+    func validate() throws {
+        guard !replace || !full && shrinking.allowShrink.isEmpty else { throw ValidationError("--replace cannot be combined with --full or --allow-shrink.") }
+        if replace { try confirmation.validate(for: "replace the shared data") }
+    }
+
     func run() async throws {
+        if replace { return try await replaceShared() }
         try await options.done("export") { engine, progress in
-            if let assetLimit { try engine.setAssetLimit(assetLimit.value) }
             let report = try await engine.export(isFull: full, allowing: shrinking.approval, progress: progress)
             return (report, report.lines)
         }
+    }
+
+    private func replaceShared() async throws {
+        try await options.run("export") { engine, progress in
+            guard try confirmation.isConfirmed("Replace the shared data?") else { return }
+            let report = try await engine.replaceCloud(progress: progress)
+            try options.printer.done(report, report.lines)
+        }
+    }
+}
+
+extension ReplaceCloudReport {
+    /// What was replaced.
+    fileprivate var lines: [String] {
+        guard replaced.hasChanged else { return ["the cloud has this device's data already"] + exported.lines }
+        return ["the data of this device replace version \(replaced.versionBefore ?? 0), which is pinned"]
+            + replaced.datasets.map {
+                "  \($0.name): \(Format.count($0.added)) added, \(Format.count($0.changed)) changed, \(Format.count($0.removed)) removed"
+            }
+            + replaced.warnings.map { "  warning: \($0)" } + exported.lines
     }
 }
 

@@ -12,8 +12,8 @@ struct GenerateCommand: AsyncParsableCommand {
             table is created. With --mark-read, existing notifications are marked as read instead.
 
             EXAMPLES
-              snapsync generate --db phone.db --notifications 150 --buckets 8 --seed 1
-              snapsync generate --db phone.db --mark-read 3
+              snapsync generate phone.db --notifications 150 --buckets 8 --seed 1
+              snapsync generate phone.db --mark-read 3
             """)
 
     @OptionGroup var database: DatabaseFile

@@ -13,18 +13,23 @@ struct ImportCommand: AsyncParsableCommand {
 
             On a writer or peer, a file becomes the next version. A reader refuses it without --add. With --add, the rows of a file are edits \
             of this device, on every role: only rows that the table lacks or has in an earlier form. A file from FILE.snapsync-kept is always \
-            added. To look at an older version, use cat or diff. restore goes back to one.
+            added. To look at an older version, use show or diff. restore goes back to one.
+
+            With --replace, import the newest version and drop the changes of this device. The dropped data are saved, and messages about \
+            them that are not decided yet are withdrawn. undo reverses that. The command asks for confirmation. Without a terminal, pass \
+            --yes.
 
             If the zone was restored to an older state, or another folder is mounted, import refuses. If you restored it on purpose, run \
             import --accept-rollback N on each device, where N is the zone's newest version. Without such a restore, it refuses. \
             Unpublished edits are kept and merged. The earlier data are saved beside the database, and undo restores them.
 
             EXAMPLES
-              snapsync import --db watch.db
-              snapsync import --db watch.db --allow-shrink notifications
-              snapsync import --db watch.db --accept-rollback 12
-              snapsync import --db any.db --file notifications.json.gz
-              snapsync import --db phone.db --file old.json --add
+              snapsync import watch.db
+              snapsync import watch.db --allow-shrink notifications
+              snapsync import watch.db --accept-rollback 12
+              snapsync import any.db --file notifications.json.gz
+              snapsync import phone.db --file old.json --add
+              snapsync import watch.db --replace --yes
             """)
 
     @OptionGroup var options: EngineArguments
@@ -50,9 +55,16 @@ struct ImportCommand: AsyncParsableCommand {
             Accept this version, the newest of a zone that was restored on purpose. The current data are saved as a copy.
             """, valueName: "n"))
     var acceptRollback: Int?
+    @Flag(name: .long, help: "Replace this device's data by the shared data.")
+    var replace = false
+    @OptionGroup var confirmation: ConfirmationOption
     @OptionGroup var shrinking: ShrinkOptions
 
     func validate() throws {
+        guard !replace || file == nil && acceptRollback == nil && shrinking.allowShrink.isEmpty else {
+            throw ValidationError("--replace cannot be combined with --file, --accept-rollback or --allow-shrink.")
+        }
+        if replace { try confirmation.validate(for: "replace this device's data") }
         guard acceptRollback == nil || (file == nil && shrinking.allowShrink.isEmpty) else {
             throw ValidationError("--accept-rollback cannot be combined with --file or --allow-shrink.")
         }
@@ -66,6 +78,7 @@ struct ImportCommand: AsyncParsableCommand {
 
     func run() async throws {
         if let acceptRollback { return try await accept(acceptRollback) }
+        if replace { return try await replaceLocal() }
         try await options.done("import") { engine, progress in
             let report =
                 if let file {
@@ -74,6 +87,15 @@ struct ImportCommand: AsyncParsableCommand {
                     try await engine.importNewest(allowing: shrinking.approval, progress: progress)
                 }
             return (report, report.lines)
+        }
+    }
+
+    private func replaceLocal() async throws {
+        try await options.run("import") { engine, progress in
+            guard try confirmation.isConfirmed("Replace this device's data?") else { return }
+            let report = try await engine.replaceLocal(progress: progress)
+            let kept = report.keptCopy.map { "copy \($0) beside the database" } ?? report.versionBefore.map { "version \($0)" } ?? "nothing"
+            try options.printer.done(report, report.imported.lines + ["  what was here before is \(kept); snapsync undo brings it back"])
         }
     }
 

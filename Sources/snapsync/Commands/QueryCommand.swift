@@ -12,8 +12,7 @@ struct QueryCommand: AsyncParsableCommand {
             those keys, count(*) alone none, and anything else one block after another. A statement that does more than read is refused. If a \
             block is damaged, the output ends before it, and the command fails with status 65.
 
-            The location is a shared folder, a bucket, or a database that init has set up: then its cloud is read with the keys of its \
-            device, which an encrypted zone needs.
+            If you pass a database, its location is read with the keys of its device, which an encrypted zone needs.
 
             EXAMPLES
               snapsync query /mnt/share/cloud 'SELECT count(*) FROM notes'
@@ -21,7 +20,7 @@ struct QueryCommand: AsyncParsableCommand {
               snapsync query phone.db 'SELECT * FROM notes' --at 2026-11-20T18:00:00Z --csv > notes.csv
             """)
 
-    @OptionGroup var place: LocationOptions
+    @OptionGroup var place: LookOptions
     @Argument(help: "One statement of SQL.")
     var sql: String
     @OptionGroup var version: VersionOption
@@ -46,7 +45,7 @@ struct GetCommand: AsyncParsableCommand {
               snapsync get phone.db order_lines 17 3 --at 12 --json
             """)
 
-    @OptionGroup var place: LocationOptions
+    @OptionGroup var place: LookOptions
     @Argument(help: "The table.")
     var table: String
     @Argument(help: "The values of the key's columns.")
@@ -56,23 +55,6 @@ struct GetCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await version.read(place, as: form) { try await $0.get(key, of: table, columns: $1.begin, row: $1.print) }
-    }
-}
-
-/// A location to read, and the options to open it.
-struct LocationOptions: ParsableArguments {
-    @Argument(help: "A shared folder, s3://BUCKET/PREFIX, or a database that init has set up.", completion: .file())
-    var location: String
-    @Option(name: .long, help: ArgumentHelp("The zone, if the location is not a database.", valueName: "name"))
-    var zone = "ZentikSyncZone"
-
-    /// The commands that have a location.
-    static let commands = ["query", "get", "changes"]
-
-    /// An inspector of the location's zone.
-    func inspector() async throws -> SnapshotInspector {
-        if SnapshotInspector.isDatabase(location) { return try await SyncEngine.ofCommand(database: location).inspector() }
-        return try SnapshotInspector(cloud: location, zone: zone)
     }
 }
 
@@ -97,7 +79,7 @@ struct VersionOption: ParsableArguments {
     }
 
     /// Opens the version as tables, and prints the rows that `body` passes to the printer.
-    func read(_ place: LocationOptions, as form: RowOptions, _ body: (VersionDatabase, RowPrinter) async throws -> Void) async throws {
+    func read(_ place: LookOptions, as form: RowOptions, _ body: (VersionDatabase, RowPrinter) async throws -> Void) async throws {
         try await form.run { rows in
             let version = try await place.inspector().database(at: at?.target)
             rows.version = version.number

@@ -8,7 +8,7 @@ struct RepairCommand: AsyncParsableCommand {
         commandName: "repair",
         abstract: "Restore damaged or missing files of the cloud from other copies of their data.",
         discussion: """
-            Restore damaged or missing files if the same bytes exist elsewhere: in other files, in other versions, or in the rows of --db. \
+            Restore damaged or missing files if the same bytes exist elsewhere: in other files, in other versions, or in the rows of the database. \
             The hashes in commits decide. repair works on folders, not on buckets. Several devices can run it at once. It does not change \
             the database.
 
@@ -19,29 +19,41 @@ struct RepairCommand: AsyncParsableCommand {
             snapsync export --full on the writer. If a commit is lost, restore it from a copy of the folder. cloud.json, zone.json, \
             messages and reports are not repaired.
 
-            In a sealed zone, run repair --db on a member. Without keys, --cloud restores a file only from a whole copy. See \
-            docs/checks.md.
+            In an encrypted zone, run repair with the database of a member. Without keys, a file is restored only from a whole copy. \
+            See docs/checks.md.
+
+            With --request-full, a reader instead asks the publisher to write every dataset whole at its next sync, as export --full does.
 
             EXAMPLES
-              snapsync repair --dry-run --db phone.db
-              snapsync repair --db phone.db
-              snapsync repair --cloud /mnt/share/cloud --json
+              snapsync repair phone.db -n
+              snapsync repair phone.db
+              snapsync repair /mnt/share/app --json
+              snapsync repair watch.db --request-full
             """)
 
     @OptionGroup var look: LookOptions
-    @Flag(name: .long, help: "Show what would be repaired. Repairs that depend on an earlier one are listed as lost.")
-    var dryRun = false
+    @OptionGroup var trial: DryRunOption
+    @Flag(name: .long, help: "On a reader: ask the publisher for a whole new version, and repair no file.")
+    var requestFull = false
     @OptionGroup var output: OutputOptions
+
+    func validate() throws {
+        guard !requestFull || look.database != nil && !trial.dryRun else { throw ValidationError("--request-full requires a database, and cannot be combined with -n.") }
+    }
 
     func run() async throws {
         try await output.printer.work("repair") { _ in
-            let report: RepairReport
-            if let cloud = look.cloudAlone {
-                report = try await SnapshotInspector.repair(cloud: cloud, zone: look.zone, dryRun: dryRun)
-            } else {
-                report = try await look.database.engine().repair(dryRun: dryRun)
+            if requestFull {
+                let report = try await look.engine().requestFullSync()
+                return try output.printer.done(report, ["the publisher will write every dataset whole at its next sync"] + report.warnings.map { "  warning: \($0)" })
             }
-            try output.printer.done(report, isIrreplaceable: dryRun, lines(report))
+            let report: RepairReport
+            if let alone = try await look.locationAlone() {
+                report = try await SnapshotInspector.repair(cloud: alone.location, zone: alone.zone, dryRun: trial.dryRun)
+            } else {
+                report = try await look.engine().repair(dryRun: trial.dryRun)
+            }
+            try output.printer.done(report, isIrreplaceable: trial.dryRun, lines(report))
             if !report.lost.isEmpty { throw ExitCode(SyncError.Code.dataRefused.exitStatus) }
         }
     }

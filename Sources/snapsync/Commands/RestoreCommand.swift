@@ -14,37 +14,38 @@ struct RestoreCommand: AsyncParsableCommand {
             To restore one row, name its table and give a value for each column of the table's key. Other rows are not changed.
 
             EXAMPLES
-              snapsync restore --version 12 notes 17 --db phone.db
-              snapsync restore --version 12 --db phone.db
-              snapsync restore --before 2026-11-20T18:00:00Z --db phone.db
+              snapsync restore phone.db 12
+              snapsync restore phone.db 2026-11-20T18:00:00Z
+              snapsync restore phone.db 12 notes 17
             """)
 
+    @OptionGroup var options: EngineArguments
+    @Argument(help: ArgumentHelp("The version, kept or pinned, or a time (RFC 3339), for the newest version before it.", valueName: "version|time"))
+    var moment: Moment
     @Argument(help: ArgumentHelp("Restore only the row with this key.", valueName: "table key"))
     var row: [String] = []
-    @OptionGroup var options: EngineArguments
-    @Option(name: .long, help: ArgumentHelp("Restore this version, which must be kept or pinned.", valueName: "n"))
-    var version: Int?
-    @Option(name: .long, help: ArgumentHelp("Restore the newest version before this time (RFC 3339).", valueName: "time"))
-    var before: Time?
 
-    struct Time: ExpressibleByArgument {
-        let instant: Instant
+    struct Moment: ExpressibleByArgument {
+        let target: RestoreTarget
 
         init?(argument: String) {
-            guard let instant = try? Instant(parsing: argument) else { return nil }
-            self.instant = instant
+            if let number = Int(argument), number >= 1 {
+                target = .version(number)
+            } else if let instant = try? Instant(parsing: argument) {
+                target = .before(instant)
+            } else {
+                return nil
+            }
         }
     }
 
     func validate() throws {
-        guard (version == nil) != (before == nil) else { throw ValidationError("Pass either --version N or --before TIME.") }
-        guard version.map({ $0 >= 1 }) ?? true else { throw ValidationError("Version numbers start at 1.") }
         guard row.count != 1 else { throw ValidationError("Pass the values of the key after the table.") }
     }
 
     func run() async throws {
         try await options.done("restore") { engine, progress in
-            let target = version.map(RestoreTarget.version) ?? before.map { .before($0.instant) } ?? .version(1)
+            let target = moment.target
             var only: RestoredRow?
             if let table = row.first { only = try await engine.inspector().database(at: target).row(Array(row.dropFirst()), of: table) }
             let report = try await engine.restore(target, only: only, progress: progress)
@@ -73,16 +74,16 @@ extension RestoreReport {
     private var notes: [String] { warnings.map { "  warning: \($0)" } }
 }
 
-/// `snapsync undo`: restores the data that the last restore or replace replaced.
+/// `snapsync undo`: restores the data that the last restore or replacement replaced.
 struct UndoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "undo",
-        abstract: "Restore the data that the last restore, replace or undo replaced.",
+        abstract: "Restore the data that the last restore, undo, or export or import --replace replaced.",
         discussion: """
             The next sync publishes the changes. To see what undo would restore, run status.
 
             EXAMPLE
-              snapsync undo --db phone.db
+              snapsync undo phone.db
             """)
 
     @OptionGroup var options: EngineArguments

@@ -9,7 +9,7 @@ struct StatusCommand: AsyncParsableCommand {
         abstract: "Show what this database has, what the zone has, and how far they are apart.",
         discussion: """
             Show the state of the database and the zone. If the shared folder cannot be read, status prints what the database knows, and \
-            exits with the status of that error. Without a database, history and doctor show a zone.
+            exits with the status of that error. Without a database, log and check show a zone.
 
             For a monitor, --strict fails if the last success is too old, or if edits could not be sent. --prometheus writes a file for \
             node_exporter's textfile collector, and --openmetrics one with timestamps for other readers. The file is replaced in one step, \
@@ -20,15 +20,23 @@ struct StatusCommand: AsyncParsableCommand {
             be read, sync is off, edits lost, or a message is missing. UNKNOWN: the database cannot be read, or the greatest age is not \
             set.
 
+            --html writes a page for a browser with what check, status, log, zone members and pending print, and a first line that sums it \
+            up. The page is one file without scripts, and it loads nothing. It neither reads the whole database nor tests what the store can \
+            do. With --html, the first argument can be a location without a database, and --also adds further locations. An existing page \
+            keeps its owner and permissions. Only its owner can read a new one. Findings do not change the exit status: for a monitor, use \
+            --strict or check.
+
             EXAMPLES
-              snapsync status --db phone.db
-              snapsync status --db phone.db --strict --max-age 45m
-              snapsync status --db phone.db --strict --nagios --max-age 45m
-              snapsync status --db phone.db --prometheus /var/lib/node_exporter/phone.prom
-              snapsync status --db phone.db --json
+              snapsync status phone.db
+              snapsync status phone.db --strict --max-age 45m
+              snapsync status phone.db --strict --nagios --max-age 45m
+              snapsync status phone.db --prometheus /var/lib/node_exporter/phone.prom
+              snapsync status phone.db --html report.html
+              snapsync status /mnt/share/app --html report.html --also s3://backup/app
+              snapsync status phone.db --json
             """)
 
-    @OptionGroup var database: DatabaseOptions
+    @OptionGroup var look: LookOptions
     @Flag(name: .long, help: "List every device. Default: if there are more than 10, only those that are behind, at most 10.")
     var all = false
     @Flag(
@@ -63,9 +71,20 @@ struct StatusCommand: AsyncParsableCommand {
             With --strict: print one line for Nagios or Icinga, and exit with status 0 (OK), 1 (WARNING), 2 (CRITICAL) or 3 (UNKNOWN).
             """)
     var nagios = false
+    @Option(name: .long, help: ArgumentHelp("Write a page for a browser to this file, and print one line.", valueName: "file"), completion: .file())
+    var html: String?
+    @Option(
+        name: .long, help: ArgumentHelp("With --html: also show this shared folder or bucket. May be repeated.", valueName: "dir"), completion: .directory)
+    var also: [String] = []
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
+        guard html?.isEmpty != true else { throw ValidationError("--html requires the name of a file.") }
+        guard html == nil || !strict && !writesMetrics else { throw ValidationError("--html cannot be combined with --strict, --prometheus or --openmetrics.") }
+        guard html != nil || also.isEmpty else { throw ValidationError("--also requires --html.") }
+        guard html != nil || look.place == nil || look.database != nil else {
+            throw ValidationError("status requires a database. Of a location, run log, check or status --html.")
+        }
         guard maxAge == nil || strict else { throw ValidationError("--max-age requires --strict.") }
         guard !nagios || strict else { throw ValidationError("--nagios requires --strict.") }
         guard !nagios || !output.json else { throw ValidationError("Choose one of --nagios and --json.") }
@@ -75,8 +94,9 @@ struct StatusCommand: AsyncParsableCommand {
 
     func run() async throws {
         guard !nagios else { return try await check() }
+        if let html { return try await writePage(to: html) }
         try await output.printer.run {
-            let engine = try database.engine()
+            let engine = try look.engine()
             try await writeMetrics(engine)
             guard !writesMetrics || strict else { return }
             let report = try await engine.status()
@@ -94,11 +114,27 @@ struct StatusCommand: AsyncParsableCommand {
         if let openmetrics { try await engine.writeMetrics(to: openmetrics, format: .openMetrics) }
     }
 
+    private func writePage(to html: String) async throws {
+        try await output.printer.work("status") { _ in
+            let begin = ContinuousClock.now
+            var zones: [StatusPage.Zone] = []
+            if look.database != nil { zones.append(try await StatusPage.Zone(look.engine())) }
+            for location in (look.database == nil ? [try look.required()] : []) + also {
+                zones.append(await StatusPage.Zone(cloud: location, zone: try await look.zone.name(in: location)))
+            }
+            let page = StatusPage(zones: zones), text = page.text
+            try ReplacedFile.write(text, to: html, mode: 0o600, keepsMode: true)
+            let report = PageReport(html: html, page, text.utf8.count, took: ContinuousClock.now - begin)
+            try output.printer.print(report, ["\(html): \(page.verdict)", "  \(Format.bytes(report.size)) in \(report.milliseconds) ms"])
+            if let error = zones.lazy.compactMap(\.error).first { throw error }
+        }
+    }
+
     /// Prints the line of a Nagios plug-in, and exits with its code.
     private func check() async throws {
         var result: NagiosResult
         do {
-            let engine = try database.engine()
+            let engine = try look.engine()
             // If the metrics file cannot be written, or the cloud cannot be read for it, that is one of the findings.
             let failure: SyncError?
             do {
@@ -122,7 +158,7 @@ extension StatusReport {
     func lines(all: Bool) -> [Line] {
         var lines: [Line] = []
         func say(_ text: String, _ tone: Tone? = nil) { lines.append(Line(text, tone)) }
-        say("\(database): \(role) \(device) of zone \(zone) in \(cloud)")
+        say("\(database): \(role) \(device) of \(zone == ZoneOption.standard ? "" : "zone \(zone) in ")\(cloud)")
         let here = version.map { "version \($0)" } ?? "no version yet"
         if let behind {
             let there = newestVersion.map { "newest is \($0)" } ?? "the zone has none"
@@ -176,8 +212,8 @@ extension StatusReport {
 
     private func leftover(_ left: LeftZone) -> String {
         if left.isRemoved { return ", whose versions were removed" }
-        let command = signature?.isSealed == true ? "seal" : "sign"
-        return ", whose versions can still be read by whoever can read the store, unless they were removed: snapsync \(command) --prune-old"
+        let command = signature?.isSealed == true ? "encrypt" : "sign"
+        return ", whose versions can still be read by whoever can read the store, unless they were removed: snapsync zone \(command) --prune-old"
     }
 
     private var messageLines: [Line] {
@@ -188,7 +224,7 @@ extension StatusReport {
             counts.waiting > 0 ? "\(Format.count(counts.waiting)) to be decided here" : nil,
         ].compactMap(\.self)
         return (told.isEmpty ? [] : [Line("  edits of readers: \(told.joined(separator: ", "))", counts.missing > 0 ? .attention : nil)])
-            + (counts.overlays > 0 ? [Line("  \(Format.count(counts.overlays)) changed here and kept here: snapsync messages says why")] : [])
+            + (counts.overlays > 0 ? [Line("  \(Format.count(counts.overlays)) changed here and kept here: snapsync pending says why")] : [])
     }
 
     private func line(_ retention: RetentionReport) -> String {
@@ -201,7 +237,7 @@ extension StatusReport {
     }
 
     /// The devices, one line each. If there are many: only those that are behind, the furthest behind first, and the number of the others.
-    private func deviceLines(all: Bool) -> [Line] {
+    func deviceLines(all: Bool) -> [Line] {
         guard !all, devices.count > Self.deviceLimit else { return devices.map(line) }
         let late = devices.filter { $0.behind > 0 }.sorted { ($1.behind, $1.reportAge) < ($0.behind, $0.reportAge) }
         let shown = late.prefix(Self.deviceLimit), current = devices.count - late.count
@@ -294,5 +330,30 @@ struct NagiosResult {
     var line: String {
         let words = (findings + [summary].filter { !$0.isEmpty }).joined(separator: "; ").escaping { $0 == UInt8(ascii: "|") ? "/" : nil }
         return "SNAPSYNC \(state.word) - \(words)" + (figures.isEmpty ? "" : " | \(figures)")
+    }
+}
+
+/// The result of `status --html`.
+private struct PageReport: Encodable {
+    struct Zone: Encodable {
+        let database: String?
+        let cloud: String
+        let zone: String
+        let worst: String?
+    }
+
+    let html: String
+    let verdict: String
+    /// `ok`, `notice`, `warning` or `error`.
+    let severity: String
+    /// The page's length in bytes.
+    let size: Int
+    let milliseconds: Int
+    let zones: [Zone]
+
+    init(html: String, _ page: StatusPage, _ size: Int, took: Duration) {
+        (self.html, verdict, severity, self.size) = (html, page.verdict, page.severity.rawValue, size)
+        milliseconds = Int(took / .milliseconds(1))
+        zones = page.zones.map(\.doctor).map { Zone(database: $0.database, cloud: $0.cloud, zone: $0.zone, worst: $0.worst) }
     }
 }

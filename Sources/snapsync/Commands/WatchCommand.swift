@@ -22,9 +22,9 @@ struct WatchCommand: AsyncParsableCommand {
             database, watch continues. If the database is missing or not set up at the start, watch ends.
 
             EXAMPLES
-              snapsync watch --db phone.db
-              snapsync watch --db watch.db --poll 5s --json
-              snapsync watch --db phone.db --heartbeat https://monitor.example/ping/phone
+              snapsync watch phone.db
+              snapsync watch watch.db --poll 5s --json
+              snapsync watch phone.db --heartbeat https://monitor.example/ping/phone
             """)
 
     @OptionGroup var database: DatabaseOptions
@@ -50,14 +50,14 @@ struct WatchCommand: AsyncParsableCommand {
     func run() async throws {
         let path = try database.file.path()
         let options = WatchOptions(poll: poll.duration, debounce: debounce.duration, maximumDelay: max(.seconds(1), debounce.duration))
-        let cloud = database.cloud ?? DatabaseOptions.environment("SNAPSYNC_CLOUD")
+        let location = database.location.path
         var engine = EngineOptions()
-        (engine.cloudPath, engine.keepsCloud) = (cloud, true)
+        (engine.cloudPath, engine.keepsCloud) = (location, true)
         let watcher = SyncWatcher(options: options) { [engine] in try SyncEngine(database: path, options: engine) }
         let printer = output.printer, events = WatchPrinter(printer: printer)
         let outcome = outcome, importing = importing, (outcomes, results) = AsyncStream.makeStream(of: Result<SyncReport, SyncError>.self)
         // Commands and requests to the monitoring service block. A slow one must not delay a sync.
-        async let rest: Void = WorkerThreads.host { await outcome.follow(outcomes, importing, database: path, cloud: cloud) }
+        async let rest: Void = WorkerThreads.host { await outcome.follow(outcomes, importing, database: path, location: location) }
         do {
             try await printer.run {
                 // A cancelled watch ends between two runs.
@@ -85,7 +85,7 @@ struct WatchCommand: AsyncParsableCommand {
 extension OutcomeOptions {
     /// Sends heartbeats, at most one a minute, and runs the commands for failures and imports, one after another.
     fileprivate func follow(
-        _ outcomes: AsyncStream<Result<SyncReport, SyncError>>, _ importing: ImportCommandOptions, database: String, cloud: String?
+        _ outcomes: AsyncStream<Result<SyncReport, SyncError>>, _ importing: ImportCommandOptions, database: String, location: String?
     ) async {
         var lastBeat: ContinuousClock.Instant?
         for await outcome in outcomes {
@@ -96,7 +96,7 @@ extension OutcomeOptions {
                     lastBeat = .now
                     succeeded()
                 }
-                await importing.imported(report.imported, database: database, cloud: cloud)
+                await importing.imported(report.imported, database: database, location: location)
             }
         }
     }

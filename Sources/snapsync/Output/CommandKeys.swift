@@ -25,9 +25,9 @@ extension FileKeyStore {
 }
 
 extension SyncEngine {
-    static func ofCommand(database: String, cloud: String? = nil, logger: Logger = Logger(label: "snapsync")) throws -> SyncEngine {
+    static func ofCommand(database: String, location: String? = nil, logger: Logger = Logger(label: "snapsync")) throws -> SyncEngine {
         var options = EngineOptions(keys: FileKeyStore.ofCommand(), logger: logger)
-        options.cloudPath = cloud
+        options.cloudPath = location
         return try SyncEngine(database: database, options: options)
     }
 }

@@ -1,24 +1,22 @@
 import ArgumentParser
 import Platform
-import SnapshotSync
 import StrictText
 
 /// Completes the commands of the program in a hint, so that they run when they are pasted.
 ///
-/// The engine writes `snapsync import`, and does not know how the database was named. If this run got it with `--db`, each command that takes one
-/// gets the same, unless it names one, or the hint says that it is for another device: `snapsync sync on desk`. So it is with a database as a location.
+/// The engine writes `snapsync import`, and does not know how the database was named. Each command that takes the database of this run gets it as its
+/// first argument, unless that stands there already, or the hint says that it is for another device: `snapsync sync on desk`. So it is with a location.
 struct HintCommands {
-    /// `--db FILE` as this run got it; nil if it got none.
-    let option: String?
+    /// The database or location of this run, which the parser sets; nil if it has none.
+    nonisolated(unsafe) static var place: String?
 
-    init(in words: [String] = ProgramArguments.words) {
-        let value = words.lastIndex(of: "--db").flatMap { words.indices.contains($0 + 1) ? words[$0 + 1] : nil }
-        let location = LocationOptions.commands.contains(words.first ?? "") ? words.dropFirst().first(where: SnapshotInspector.isDatabase) : nil
-        option = (value ?? words.last { $0.exact.hasPrefix("--db=") }.map { String($0.dropFirst(5)) } ?? location).map { "--db \($0.shellWord)" }
-    }
+    /// The same as a word of a shell.
+    let place: String?
+
+    init(place: String? = Self.place) { self.place = place?.shellWord }
 
     func complete(_ text: String) -> String {
-        guard option != nil, text.exact.contains("snapsync ") else { return text }
+        guard place != nil, text.exact.contains("snapsync ") else { return text }
         var clauses = [""]
         for scalar in text.unicodeScalars {
             if [";", "(", ")"].contains(scalar) { clauses += [String(scalar), ""] } else { clauses[clauses.count - 1].unicodeScalars.append(scalar) }
@@ -28,25 +26,42 @@ struct HintCommands {
 
     private func completed(_ clause: String) -> String {
         let isElsewhere = [" on ", " there", "have the writer run"].contains { " \(clause)".exact.contains($0) }
-        guard let option, !isElsewhere else { return clause }
-        var words = clause.exact.split(separator: " ", omittingEmptySubsequences: false), rest = words.indices
-        while let start = rest.first(where: { words[$0].exact.hasSuffix("snapsync") }) {
-            let next = words.indices.dropFirst(start + 1).first { words[$0].exact.hasSuffix("snapsync") } ?? words.count
-            rest = next..<words.count
-            // What follows a command in a sentence is none of its arguments.
-            let ends = (start + 1..<next).reversed().lazy.compactMap { end in Self.takesDatabase(words[start + 1...end]).map { (end, $0) } }
-            guard !words[start..<next].contains(where: { ["--db", "--cloud"].contains($0) }), case (let end, true)? = ends.first else { continue }
-            let word = Self.withoutComma(words[end])
-            words[end] = "\(word) \(option)\(words[end].dropFirst(word.count))"
+        guard let place, !isElsewhere else { return clause }
+        var words = clause.exact.split(separator: " ", omittingEmptySubsequences: false), next = words.startIndex
+        while let start = words[next...].firstIndex(where: { $0.exact.hasSuffix("snapsync") }) {
+            let names = words[(start + 1)...].map(Self.withoutComma), path = CommandPath(names), end = start + path.count
+            next = start + 1
+            guard path.takesDatabase, end < words.count, !(names.count > path.count && names[path.count].exact == place.exact) else { continue }
+            let word = names[path.count - 1]
+            words[end] = "\(word) \(place)\(words[end].dropFirst(word.count))"
+            next = end + 1
         }
         return words.joined(separator: " ")
     }
 
-    /// Whether a command takes a database; nil if the words are no command.
-    private static func takesDatabase(_ words: ArraySlice<String>) -> Bool? {
-        guard let last = words.last, let command = try? Snapsync.parseAsRoot(words.dropLast() + [withoutComma(last)]) else { return nil }
-        return Snapsync.usageString(for: type(of: command)).exact.contains("--db")
+    private static func withoutComma(_ word: String) -> String { word.exact.hasSuffix(",") || word.exact.hasSuffix(":") ? String(word.dropLast()) : word }
+}
+
+/// The command that the first words of a command line name.
+struct CommandPath {
+    /// The command, or the default subcommand of the one that is named.
+    private(set) var command: any ParsableCommand.Type = Snapsync.self
+    /// How many words name it.
+    private(set) var count = 0
+
+    init(_ words: [String]) {
+        for word in words {
+            guard let next = command.configuration.subcommands.first(where: { $0.configuration.commandName == word }) else { break }
+            (command, count) = (next, count + 1)
+        }
+        if count > 0, let standard = command.configuration.defaultSubcommand { command = standard }
     }
 
-    private static func withoutComma(_ word: String) -> String { word.exact.hasSuffix(",") ? String(word.dropLast()) : word }
+    /// Whether the first argument is a database, or a database or location.
+    var takesDatabase: Bool { takesLocation || usage.exact.contains("<\(DatabaseFile.valueName)>") }
+
+    /// Whether the first argument is a database or a location.
+    var takesLocation: Bool { usage.exact.contains("<\(LookOptions.valueName)>") }
+
+    private var usage: String { count == 0 ? "" : Snapsync.usageString(for: command) }
 }

@@ -104,7 +104,7 @@ struct ImportCommandOptions: ParsableArguments {
     /// Runs the command for imports, if a version was applied, and waits for it, up to its time limit.
     ///
     /// The changes are read from the zone once more. If they cannot be read, a warning is printed, and the command runs without them.
-    func imported(_ report: ImportReport?, database: String, cloud: String?) async {
+    func imported(_ report: ImportReport?, database: String, location: String?) async {
         guard let onImport, let report, report.applied, let version = report.version else { return }
         var facts = [
             "SNAPSYNC_VERSION": "\(version)", "SNAPSYNC_VERSION_BEFORE": report.versionBefore.map(String.init) ?? "",
@@ -113,7 +113,7 @@ struct ImportCommandOptions: ParsableArguments {
         var input = FileHandle.nullDevice
         if let before = report.versionBefore {
             do {
-                let (file, counts) = try await changes(after: before, upTo: version, database: database, cloud: cloud)
+                let (file, counts) = try await changes(after: before, upTo: version, database: database, location: location)
                 input = file
                 for kind in EntityDifference.Kind.allCases { facts["SNAPSYNC_\(kind.rawValue.uppercased())"] = "\(counts[kind] ?? 0)" }
             } catch {
@@ -125,14 +125,14 @@ struct ImportCommandOptions: ParsableArguments {
     }
 
     /// A file without a name that has the changes, and their number by kind.
-    private func changes(after before: Int, upTo version: Int, database: String, cloud: String?) async throws -> (FileHandle, [EntityDifference.Kind: Int]) {
+    private func changes(after before: Int, upTo version: Int, database: String, location: String?) async throws -> (FileHandle, [EntityDifference.Kind: Int]) {
         let path = FileManager.default.temporaryDirectory.appendingPathComponent("snapsync-\(UUID().uuidString)").path
         guard FileManager.default.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o600]),
             let file = FileHandle(forUpdatingAtPath: path)
         else { throw SyncError(.inputOutput, at: path, "the file for the changes cannot be made") }
         try FileManager.default.removeItem(atPath: path)
         var counts: [EntityDifference.Kind: Int] = [:]
-        let engine = try SyncEngine.ofCommand(database: database, cloud: cloud)
+        let engine = try SyncEngine.ofCommand(database: database, location: location)
         try await engine.inspector().changes(since: before, upTo: version) { event in
             if case .change(let one) = event { counts[one.change, default: 0] += 1 }
             try file.write(contentsOf: Data((Printer.json(event) + "\n").utf8))

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Logging
+import Platform
 import SnapshotSync
 import StrictText
 
@@ -48,10 +49,11 @@ struct Printer {
         if isJSON, let json = try? Self.json(ErrorDocument(error)) {
             text = json
         } else {
-            let step = error.step.map { "\($0.rawValue) failed: " } ?? ""
+            let names = ProgramArguments.words, command = names.prefix(CommandPath(names).count).map { " \($0)" }.joined()
+            let kind = error.code == .refused ? " refused:" : ""
             let details = error.details.map { "\n  " + VisibleText.escape($0) }.joined()
             text =
-                TerminalText(.error).paint("snapsync:", .bad) + VisibleText.escape(" \(step)\(error.place): \(error.reason)") + details
+                TerminalText(.error).paint("snapsync\(command):", .bad) + VisibleText.escape("\(kind) \(error.place): \(error.reason)") + details
                 + (error.hint.map { "\n  hint: " + VisibleText.escape(HintCommands().complete($0)) } ?? "")
         }
         // If standard error cannot be written, only the exit code reports the error.

@@ -39,7 +39,7 @@ final class ProgressLine: @unchecked Sendable {
     ///
     /// - Parameter title: a word for the work, such as `restore`, shown until a step reports its progress.
     static func begin(_ title: String) -> ProgressLine? {
-        guard StandardStream.error.isTerminal, DatabaseOptions.environment("TERM") != "dumb" else { return nil }
+        guard StandardStream.error.isTerminal, LocationOption.environment("TERM") != "dumb" else { return nil }
         let line = ProgressLine(title)
         current.withLock { $0 = line }
         Task.detached { [weak line] in

@@ -13,41 +13,50 @@ struct OutputOptions: ParsableArguments {
     var printer: Printer { Printer(isJSON: json) }
 }
 
-/// The option for a database; the environment is the default.
+/// The argument for a database. `Snapsync.parse` puts SNAPSYNC_DB in its place if it is left out.
 struct DatabaseFile: ParsableArguments {
-    @Option(name: .long, help: ArgumentHelp("The SQLite database. Default: SNAPSYNC_DB.", valueName: "file"), completion: .file())
+    @Argument(help: ArgumentHelp("The SQLite database. Default: SNAPSYNC_DB.", valueName: valueName), completion: .file())
     var db: String?
 
-    /// The path; nil if neither the option nor the environment gives one.
-    var pathIfAny: String? { db ?? DatabaseOptions.environment("SNAPSYNC_DB") }
+    static let valueName = "db"
+
+    func validate() { HintCommands.place = db }
 
     func path() throws -> String {
-        guard let path = pathIfAny else { throw ValidationError("Pass --db FILE, or set SNAPSYNC_DB.") }
-        return path
+        guard let db else { throw ValidationError("Pass the database as the first argument, or set SNAPSYNC_DB.") }
+        return db
     }
 }
 
-/// The options for a database and another path of its cloud; the environment is the default.
-struct DatabaseOptions: ParsableArguments {
-    @OptionGroup var file: DatabaseFile
-
+/// Another path of a database's location.
+struct LocationOption: ParsableArguments {
     @Option(
         name: .long,
         help: ArgumentHelp(
             """
             Use this path of the shared folder for this run, instead of the one that init stored. It must be the same folder. Default: \
-            SNAPSYNC_CLOUD.
+            SNAPSYNC_LOCATION.
             """,
             valueName: "dir"), completion: .directory)
-    var cloud: String?
+    var location: String?
 
-    /// The engine for this database.
-    func engine(_ logger: Logger = Logger(label: "snapsync")) throws -> SyncEngine {
-        try SyncEngine.ofCommand(database: file.path(), cloud: cloud ?? Self.environment("SNAPSYNC_CLOUD"), logger: logger)
-    }
+    var path: String? { location ?? Self.ofEnvironment }
+
+    static var ofEnvironment: String? { environment("SNAPSYNC_LOCATION") }
 
     static func environment(_ name: String) -> String? {
         System.environment(name).flatMap { $0.isEmpty ? nil : $0 }
+    }
+}
+
+/// A database, and another path of its location.
+struct DatabaseOptions: ParsableArguments {
+    @OptionGroup var file: DatabaseFile
+    @OptionGroup var location: LocationOption
+
+    /// The engine for this database.
+    func engine(_ logger: Logger = Logger(label: "snapsync")) throws -> SyncEngine {
+        try SyncEngine.ofCommand(database: file.path(), location: location.path, logger: logger)
     }
 }
 
@@ -78,22 +87,101 @@ struct EngineArguments: ParsableArguments {
     }
 }
 
-/// The options for a database or a cloud alone, for commands that only read.
+/// What a command that only reads looks at: a database that is set up, or a location.
 struct LookOptions: ParsableArguments {
-    @OptionGroup var database: DatabaseOptions
+    @Argument(
+        help: ArgumentHelp(
+            "The database, or a shared folder or s3://BUCKET/PREFIX without one. Default: SNAPSYNC_DB, or SNAPSYNC_LOCATION.", valueName: valueName),
+        completion: .file())
+    var place: String?
+    @OptionGroup var location: LocationOption
+    @OptionGroup var zone: ZoneOption
 
-    @Option(name: .long, help: ArgumentHelp("The zone, if you pass only --cloud.", valueName: "name"))
-    var zone = "ZentikSyncZone"
+    static let valueName = "db|location"
 
-    /// The cloud directory that is given without a database; nil if there is one.
-    var cloudAlone: String? { database.file.pathIfAny == nil ? cloudDirectory : nil }
+    func validate() { HintCommands.place = place }
 
-    private var cloudDirectory: String? { database.cloud ?? DatabaseOptions.environment("SNAPSYNC_CLOUD") }
+    /// The database; nil if there is only a location.
+    var database: String? { place.flatMap { Self.isLocation($0) ? nil : $0 } }
 
-    /// An inspector of the zone: through the database's settings, or directly if only a cloud is given.
+    /// A missing file is a database that does not exist.
+    static func isLocation(_ place: String) -> Bool {
+        var isDirectory: ObjCBool = false
+        return place.exact.hasPrefix("s3://") || FileManager.default.fileExists(atPath: place, isDirectory: &isDirectory) && isDirectory.boolValue
+    }
+
+    /// The location that is given without a database, with its zone; nil if there is a database.
+    func locationAlone() async throws -> (location: String, zone: String)? {
+        guard let place, Self.isLocation(place) else { return nil }
+        return (place, try await zone.name(in: place))
+    }
+
+    func required() throws -> String {
+        guard let place else { throw ValidationError("Pass a database or a location as the first argument, or set SNAPSYNC_DB.") }
+        return place
+    }
+
+    /// The engine for the database.
+    func engine() throws -> SyncEngine { try SyncEngine.ofCommand(database: required(), location: location.path) }
+
+    /// An inspector of the zone: through the database's settings, or directly if only a location is given.
     func inspector() async throws -> SnapshotInspector {
-        if let cloudAlone { return try SnapshotInspector(cloud: cloudAlone, zone: zone) }
-        return try await database.engine().inspector()
+        if let alone = try await locationAlone() { return try SnapshotInspector(cloud: alone.location, zone: alone.zone) }
+        return try await engine().inspector()
+    }
+}
+
+/// The option for one of several zones of a location.
+struct ZoneOption: ParsableArguments {
+    @Option(name: .long, help: ArgumentHelp("The zone of the location. Default: its only zone, or main.", valueName: "name"))
+    var zone: String?
+
+    /// The zone of a location.
+    ///
+    /// - Parameter new: the zone of a new location.
+    func name(in location: String, new: String = Self.standard) async throws -> String {
+        if let zone { return zone }
+        // What works with the location reports why it cannot be read.
+        let names = (try? await SnapshotInspector.zones(in: location))?.map(\.id.name) ?? []
+        if names.count == 1 { return names[0] }
+        guard !names.isEmpty, !names.contains(new) else { return new }
+        throw ValidationError("\(location) has the zones \(names.joined(separator: ", ")). Choose one with --zone.")
+    }
+
+    static let standard = "main"
+}
+
+/// The option to print little.
+struct QuietOption: ParsableArguments {
+    @Flag(name: .shortAndLong, help: "Print only warnings and problems, on standard error, so that cron reports them.")
+    var quiet = false
+}
+
+/// The option to change nothing.
+struct DryRunOption: ParsableArguments {
+    @Flag(name: [.customShort("n"), .long], help: "Print what would be done, and change nothing.")
+    var dryRun = false
+}
+
+/// The option to answer a question in advance.
+struct ConfirmationOption: ParsableArguments {
+    @Flag(name: .long, help: "Do not ask.")
+    var yes = false
+
+    /// - Parameter purpose: what the answer allows: `replace the shared data`.
+    func validate(for purpose: String) throws {
+        guard yes || StandardStream.isInputTerminal else { throw ValidationError("Standard input is not a terminal. Pass --yes to \(purpose).") }
+    }
+
+    /// Asks on the terminal, unless the answer is yes already.
+    func isConfirmed(_ question: String) throws -> Bool {
+        try yes
+            || ProgressLine.pausing {
+                try StandardStream.error.write("\(question) Type yes: ")
+                if readLine() == "yes" { return true }
+                try StandardStream.error.write("nothing was changed\n")
+                return false
+            }
     }
 }
 
@@ -126,7 +214,7 @@ struct BucketOptions: ParsableArguments {
         if allowHttp { pairs.append(("http", "allow")) }
         guard !pairs.isEmpty else { return cloud }
         guard cloud.exact.hasPrefix("s3://") else {
-            throw ValidationError("--endpoint, --region, --ca-file and --allow-http require a bucket: --cloud s3://BUCKET/PREFIX.")
+            throw ValidationError("--endpoint, --region, --ca-file and --allow-http require a bucket: s3://BUCKET/PREFIX.")
         }
         let unreserved = CharacterSet.alphanumerics.union(CharacterSet(charactersIn: "-._~:/[]"))
         let text = pairs.map { "\($0.0)=\($0.1.addingPercentEncoding(withAllowedCharacters: unreserved) ?? $0.1)" }.joined(separator: "&")

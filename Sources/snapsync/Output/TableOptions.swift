@@ -1,19 +1,36 @@
 import ArgumentParser
 import SnapshotSync
 
-/// The options for tables that are described from the database, for `describe` and `init`.
+/// The options for tables that are described from the database, for `init` and `tables describe`.
 struct TableOptions: ParsableArguments {
     @Option(
         name: .long,
         help: ArgumentHelp(
             """
-            The tables to describe: all, or names separated by commas. Put a name in double quotes if it contains a comma or is all. \
-            Default: for describe all, for describe --update none, for init those of the zone, or the built-in buckets and \
-            notifications for the first publisher.
+            The tables to sync: all, or names separated by commas. Put a name in double quotes if it contains a comma or is all. Default: in a \
+            new zone all, otherwise those of the zone.
             """, valueName: "all|a,b"))
     var tables: [String] = []
     @Option(name: .long, help: ArgumentHelp("Leave out these tables: names separated by commas. May be repeated.", valueName: "a,b"))
-    var skip: [String] = []
+    var exclude: [String] = []
+    @OptionGroup var timestamps: TimestampOption
+
+    var isGiven: Bool { !tables.isEmpty || !exclude.isEmpty || !timestamps.timestamp.isEmpty }
+
+    func validate() throws {
+        guard !tables.contains(where: { $0.isEmpty }) else { throw ValidationError("--tables requires all, or the names of tables.") }
+    }
+
+    /// The chosen tables.
+    func choice() -> TableChoice {
+        let chosen = TableNames(tables)
+        return TableChoice(
+            tables: chosen.names.isEmpty || chosen.word == "all" ? nil : chosen.names, skipped: TableNames(exclude).names, timestamps: timestamps.choice)
+    }
+}
+
+/// The option for the columns with the time of a row's last change.
+struct TimestampOption: ParsableArguments {
     @Option(
         name: .long,
         help: ArgumentHelp(
@@ -24,24 +41,14 @@ struct TableOptions: ParsableArguments {
             valueName: "table=column|none"))
     var timestamp: [String] = []
 
-    var isGiven: Bool { !tables.isEmpty || !skip.isEmpty || !timestamp.isEmpty }
-
     func validate() throws {
-        guard !tables.contains(where: { $0.isEmpty }) else { throw ValidationError("--tables requires all, or the names of tables.") }
         for text in timestamp where Self.parts(text) == nil {
             throw ValidationError("--timestamp requires a table and its column, as in notes=edited_at, or notes=none.")
         }
     }
 
-    /// The chosen tables.
-    ///
-    /// - Parameter others: the tables if none of them are named or left out; nil for all.
-    func choice(default others: [String]? = nil) -> TableChoice {
-        let chosen = TableNames(tables)
-        let unnamed = tables.isEmpty && skip.isEmpty ? others : nil
-        return TableChoice(
-            tables: chosen.names.isEmpty || chosen.word == "all" ? unnamed : chosen.names, skipped: TableNames(skip).names,
-            timestamps: timestamp.compactMap(Self.parts).map { .init(table: $0.table, column: $0.column == "none" ? nil : $0.column) })
+    var choice: [TableChoice.Timestamp] {
+        timestamp.compactMap(Self.parts).map { .init(table: $0.table, column: $0.column == "none" ? nil : $0.column) }
     }
 
     // Split at the last `=`: a table's name may contain one, a column's name rarely does.
@@ -51,15 +58,13 @@ struct TableOptions: ParsableArguments {
     }
 }
 
-/// The option for the tables whose rows readers may edit, for `init` and `describe --update`.
+/// The option for the tables whose rows readers may edit, for `init`.
 struct ReaderEditsOption: ParsableArguments {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            """
-            The tables whose rows readers may add, change and delete: all, none, or names as in --tables (docs/readers.md). Requires \
-            --tables with init, and --update with describe. Default: none, with describe --update no change.
-            """, valueName: "all|none|a,b"))
+            "The tables whose rows readers may add, change and delete: all, none, or names as in --tables (docs/readers.md). Default: none.",
+            valueName: "all|none|a,b"))
     var readerEdits: String?
 
     func validate() throws {
@@ -67,14 +72,19 @@ struct ReaderEditsOption: ParsableArguments {
     }
 
     /// The chosen value; nil if the option is not given.
-    var choice: ReaderEdits? {
-        guard let readerEdits else { return nil }
-        let chosen = TableNames([readerEdits])
-        return switch chosen.word {
-        case "all": .all
-        case "none": ReaderEdits.none
-        default: .tables(chosen.names)
-        }
+    var choice: ReaderEdits? { readerEdits.map { ReaderEdits([$0]) } }
+}
+
+extension ReaderEdits {
+    /// - Parameter lists: `all`, `none`, or lists of names as ``TableNames`` takes them.
+    init(_ lists: [String]) {
+        let chosen = TableNames(lists)
+        self =
+            switch chosen.word {
+            case "all": .all
+            case "none": .none
+            default: .tables(chosen.names)
+            }
     }
 }
 

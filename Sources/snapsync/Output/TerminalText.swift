@@ -32,9 +32,9 @@ struct TerminalText {
     let hasColours: Bool
 
     init(_ stream: StandardStream) {
-        let columns = DatabaseOptions.environment("COLUMNS").flatMap { Int($0) }
+        let columns = LocationOption.environment("COLUMNS").flatMap { Int($0) }
         width = stream.isTerminal ? columns ?? Terminal.width(of: stream.rawValue) : nil
-        hasColours = stream.isTerminal && DatabaseOptions.environment("NO_COLOR") == nil && DatabaseOptions.environment("TERM") != "dumb"
+        hasColours = stream.isTerminal && LocationOption.environment("NO_COLOR") == nil && LocationOption.environment("TERM") != "dumb"
     }
 
     /// Colours a text by its tone. It must not contain control characters.

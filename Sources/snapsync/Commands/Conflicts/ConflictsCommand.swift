@@ -13,12 +13,12 @@ struct ConflictsCommand: AsyncParsableCommand {
             UNIQUE value, is held outside of the table until it fits, or you edit or drop it. See docs/merging.md.
 
             EXAMPLES
-              snapsync conflicts --db phone.db
-              snapsync conflicts show 3 --db phone.db
-              snapsync conflicts take 3 --db phone.db
-              snapsync conflicts clear --db phone.db
-              snapsync conflicts edit customers 9 email=ann@example.org --db shop.db
-              snapsync conflicts drop customers 9 --db shop.db
+              snapsync conflicts phone.db
+              snapsync conflicts show phone.db 3
+              snapsync conflicts take phone.db 3
+              snapsync conflicts clear phone.db
+              snapsync conflicts edit shop.db customers 9 email=ann@example.org
+              snapsync conflicts drop shop.db customers 9
             """,
         subcommands: [
             ConflictsListCommand.self, ConflictsShowCommand.self, ConflictsTakeCommand.self, ConflictsClearCommand.self, ConflictsEditCommand.self,
@@ -46,13 +46,13 @@ struct ConflictsListCommand: AsyncParsableCommand {
             snapsync conflicts does the same.
 
             EXAMPLES
-              snapsync conflicts --db phone.db
-              snapsync conflicts list --all --json --db phone.db | jq '.conflicts[].lost.entity | fromjson'
+              snapsync conflicts phone.db
+              snapsync conflicts list phone.db --all --json | jq '.conflicts[].lost.entity | fromjson'
             """)
 
+    @OptionGroup var options: EngineArguments
     @Flag(name: .long, help: "Also list edits that were restored or cleared. JSON output always includes them, with their state.")
     var all = false
-    @OptionGroup var options: EngineArguments
 
     func run() async throws {
         try await options.run { engine, _ in
@@ -104,12 +104,12 @@ struct ConflictsShowCommand: AsyncParsableCommand {
             Show all columns of one entry: both values of the columns that lost, and the current values of the others.
 
             EXAMPLES
-              snapsync conflicts show 3 --db phone.db
-              snapsync conflicts show 3 --db phone.db --json | jq '.lost.entity | fromjson'
+              snapsync conflicts show phone.db 3
+              snapsync conflicts show phone.db 3 --json | jq '.lost.entity | fromjson'
             """)
 
-    @OptionGroup var number: ConflictNumber
     @OptionGroup var options: EngineArguments
+    @OptionGroup var number: ConflictNumber
 
     func run() async throws {
         try await options.run { engine, _ in
@@ -136,16 +136,16 @@ struct ConflictsTakeCommand: AsyncParsableCommand {
             the edit refers to a missing row, or if rows refer to the row that it would delete.
 
             EXAMPLES
-              snapsync conflicts take 3 --db phone.db
-              snapsync conflicts take 3 --as-new --db phone.db
+              snapsync conflicts take phone.db 3
+              snapsync conflicts take phone.db 3 --as-new
             """)
 
+    @OptionGroup var options: EngineArguments
     @OptionGroup var number: ConflictNumber
     @Flag(name: .long, help: "Insert the row under a new integer key, even if its old key is free.")
     var asNew = false
     @Flag(name: .long, help: "Replace the row that has the key, even if two devices inserted different rows.")
     var inPlace = false
-    @OptionGroup var options: EngineArguments
 
     func validate() throws {
         guard !asNew || !inPlace else { throw ValidationError("Choose one of --as-new and --in-place.") }
@@ -172,13 +172,13 @@ struct ConflictsClearCommand: AsyncParsableCommand {
             Clear the entry with this number, or all open entries. The rows do not change, and status no longer counts the entries.
 
             EXAMPLES
-              snapsync conflicts clear --db phone.db
-              snapsync conflicts clear 3 --db phone.db
+              snapsync conflicts clear phone.db
+              snapsync conflicts clear phone.db 3
             """)
 
+    @OptionGroup var options: EngineArguments
     @Argument(help: "The number, as conflicts prints it. Default: all open entries.")
     var id: Int64?
-    @OptionGroup var options: EngineArguments
 
     func run() async throws {
         try await options.done { engine, _ in
@@ -198,13 +198,13 @@ struct ConflictsEditCommand: AsyncParsableCommand {
             numbers, pass a number. For NULL, pass null. If the row still does not fit, nothing changes.
 
             EXAMPLES
-              snapsync conflicts edit customers 9 email=ann@example.org --db shop.db
+              snapsync conflicts edit shop.db customers 9 email=ann@example.org
             """)
 
+    @OptionGroup var options: EngineArguments
     @OptionGroup var row: HeldRowName
     @Argument(help: "The new values: COLUMN=VALUE.")
     var columns: [String]
-    @OptionGroup var options: EngineArguments
 
     func validate() throws { _ = try values }
 
@@ -237,11 +237,11 @@ struct ConflictsDropCommand: AsyncParsableCommand {
             Delete a held row on every device, as a new edit. The next sync publishes or sends it.
 
             EXAMPLES
-              snapsync conflicts drop customers 9 --db shop.db
+              snapsync conflicts drop shop.db customers 9
             """)
 
-    @OptionGroup var row: HeldRowName
     @OptionGroup var options: EngineArguments
+    @OptionGroup var row: HeldRowName
 
     func run() async throws {
         try await options.done { engine, _ in

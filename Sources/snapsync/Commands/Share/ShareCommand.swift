@@ -14,9 +14,9 @@ struct ShareCommand: AsyncParsableCommand {
             list it, view it and comment on it. Only the device that shared it can replace or remove it.
 
             EXAMPLES
-              snapsync share publish --cloud /mnt/share/cloud --file garden.json --owner Anna
-              snapsync share list --cloud /mnt/share/cloud
-              snapsync share comment --cloud /mnt/share/cloud --project garden --name Ben --text "Lovely!"
+              snapsync share publish /mnt/share/cloud --file garden.json --owner Anna
+              snapsync share list /mnt/share/cloud
+              snapsync share comment /mnt/share/cloud --project garden --name Ben --text "Lovely!"
             """,
         subcommands: [
             SharePublishCommand.self, ShareStatusCommand.self, ShareListCommand.self, ShareShowCommand.self, ShareRemoveCommand.self,
@@ -33,8 +33,8 @@ struct ShareListCommand: AsyncParsableCommand {
             Projects are sorted by the time when they were first shared, so a project that is replaced keeps its position.
 
             EXAMPLES
-              snapsync share list --cloud /mnt/share/cloud
-              snapsync share list --db tracker.db --limit 10 --page 2 --json
+              snapsync share list /mnt/share/cloud
+              snapsync share list tracker.db --limit 10 --page 2 --json
             """)
 
     @OptionGroup var share: ShareOptions
@@ -83,8 +83,8 @@ struct ShareShowCommand: AsyncParsableCommand {
         abstract: "Show a shared project with its items.",
         discussion: """
             EXAMPLES
-              snapsync share show --cloud /mnt/share/cloud --project garden
-              snapsync share show --db tracker.db --project garden --json | jq '.items[].title'
+              snapsync share show /mnt/share/cloud --project garden
+              snapsync share show tracker.db --project garden --json | jq '.items[].title'
             """)
 
     @OptionGroup var share: ShareOptions
@@ -114,8 +114,8 @@ struct ShareStatusCommand: AsyncParsableCommand {
             Only the status is fetched, not the project's fields.
 
             EXAMPLES
-              snapsync share status --cloud /mnt/share/cloud --project garden
-              test "$(snapsync share status --db tracker.db --project garden)" = exists
+              snapsync share status /mnt/share/cloud --project garden
+              test "$(snapsync share status tracker.db --project garden)" = exists
             """)
 
     @OptionGroup var share: ShareOptions
@@ -137,8 +137,8 @@ struct ShareCommentsCommand: AsyncParsableCommand {
         abstract: "List the comments on a shared project, oldest first.",
         discussion: """
             EXAMPLES
-              snapsync share comments --cloud /mnt/share/cloud --project garden
-              snapsync share comments --db tracker.db --project garden --json | jq -r '.comments[].text'
+              snapsync share comments /mnt/share/cloud --project garden
+              snapsync share comments tracker.db --project garden --json | jq -r '.comments[].text'
             """)
 
     @OptionGroup var share: ShareOptions
@@ -166,8 +166,8 @@ struct ShareCommentCommand: AsyncParsableCommand {
             output if it cannot be sent.
 
             EXAMPLES
-              snapsync share comment --cloud /mnt/share/cloud --project garden --name Ben --text "Lovely!"
-              snapsync share comment --db tracker.db --project garden --name Ben --text - < note.txt
+              snapsync share comment /mnt/share/cloud --project garden --name Ben --text "Lovely!"
+              snapsync share comment tracker.db --project garden --name Ben --text - < note.txt
             """)
 
     @OptionGroup var share: ShareOptions
@@ -213,8 +213,8 @@ struct ShareRemoveCommand: AsyncParsableCommand {
             Run this on the device that shared the project.
 
             EXAMPLES
-              snapsync share remove --cloud /mnt/share/cloud --project garden
-              snapsync share remove --db tracker.db --project garden --json
+              snapsync share remove /mnt/share/cloud --project garden
+              snapsync share remove tracker.db --project garden --json
             """)
 
     @OptionGroup var share: ShareOptions

@@ -2,23 +2,19 @@ import ArgumentParser
 import SnapshotSync
 import StrictText
 
-/// The zone of shared projects: through a database's settings, or directly in a cloud directory.
+/// The zone of shared projects: through a database's settings, or directly in a location.
 struct ShareOptions: ParsableArguments {
-    @OptionGroup var database: DatabaseOptions
-
+    @Argument(
+        help: ArgumentHelp("A database that is set up, or a shared folder or s3://BUCKET/PREFIX.", valueName: LookOptions.valueName), completion: .file())
+    var place: String?
     @Option(name: .long, help: ArgumentHelp("The zone, in the public scope.", valueName: "name"))
     var zone = ProjectSharing.standardZone
 
-    /// Opens the zone. Reading needs no device name, so `--cloud` is enough if the database is not set up or not given.
+    /// Opens the zone. Reading needs no device name, so a location is enough.
     func sharing(as device: String? = nil) throws -> ProjectSharing {
-        if database.file.pathIfAny != nil {
-            let engine = try database.engine()
-            if try engine.isSetUp() { return try engine.sharing(device: device, zone: zone) }
-        }
-        guard let cloud = database.cloud ?? DatabaseOptions.environment("SNAPSYNC_CLOUD") else {
-            throw ValidationError("Pass --cloud DIR, or --db FILE with a database that snapsync init has set up.")
-        }
-        return try ProjectSharing(location: cloud, device: device ?? ProjectSharing.machineName, zone: zone)
+        guard let place else { throw ValidationError("Pass a location, or a database that snapsync init has set up, as the first argument.") }
+        guard LookOptions.isLocation(place) else { return try SyncEngine.ofCommand(database: place).sharing(device: device, zone: zone) }
+        return try ProjectSharing(location: place, device: device ?? ProjectSharing.machineName, zone: zone)
     }
 }
 

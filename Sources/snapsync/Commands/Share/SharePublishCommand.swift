@@ -14,7 +14,7 @@ struct SharePublishCommand: AsyncParsableCommand {
             never a mixture. If it is unchanged, no version is made. The file is described in docs/from-cloudkit.md.
 
             EXAMPLES
-              snapsync share publish --cloud /mnt/share/cloud --file garden.json --owner Anna
+              snapsync share publish /mnt/share/cloud --file garden.json --owner Anna
             """)
 
     @OptionGroup var share: ShareOptions

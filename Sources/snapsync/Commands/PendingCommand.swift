@@ -2,35 +2,25 @@ import ArgumentParser
 import SnapshotSync
 import StrictText
 
-/// `snapsync messages`: lists the messages in the mailbox and those that this device sent.
-struct MessagesCommand: AsyncParsableCommand {
+/// `snapsync pending`: lists the messages in the mailbox and those that this device sent.
+struct PendingCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "messages",
+        commandName: "pending",
         abstract: "List the edits of readers that wait for the publisher, and those that this device has sent.",
         discussion: """
             List the edits in the zone's mailbox, the files that were set aside there, the edits of this device that are not decided yet, \
             and those that cannot be sent, with the reasons. See docs/readers.md.
 
             EXAMPLES
-              snapsync messages --db watch.db
-              snapsync messages --cloud /mnt/share/cloud --json
-              snapsync messages --db watch.db --request-full
+              snapsync pending watch.db
+              snapsync pending /mnt/share/app --json
             """)
 
     @OptionGroup var look: LookOptions
-    @Flag(name: .long, help: "On a reader: ask the publisher to write every dataset whole at its next sync, as export --full does.")
-    var requestFull = false
     @OptionGroup var output: OutputOptions
-
-    func validate() throws {
-        guard !requestFull || look.database.file.pathIfAny != nil else { throw ValidationError("--request-full requires a database. Pass --db FILE.") }
-    }
 
     func run() async throws {
         try await output.printer.run {
-            if requestFull {
-                for warning in try await look.database.engine().requestFullSync().warnings { try StandardStream.remark("warning", warning) }
-            }
             let report = try await look.inspector().messages()
             try output.printer.print(report, report.lines)
         }

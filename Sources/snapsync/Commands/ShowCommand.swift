@@ -3,28 +3,28 @@ import Foundation
 import SnapshotSync
 import StrictText
 
-/// `snapsync cat`: prints a dataset's JSON after checking it.
-struct CatCommand: AsyncParsableCommand {
+/// `snapsync show`: prints a dataset's JSON after checking it.
+struct ShowCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "cat",
+        commandName: "show",
         abstract: "Print a dataset as one JSON container, after checking every byte.",
         discussion: """
             Print all rows of a dataset as one JSON container: the bytes that zcat prints for a snapshot asset of that version. Each block \
-            is checked before it is printed. If a block is damaged, the output ends before it, and the command fails. With --cloud alone, \
-            you can also pass a record's name, as history prints it.
+            is checked before it is printed. If a block is damaged, the output ends before it, and the command fails. Of a location \
+            without a database, you can also pass a record's name, as log prints it.
 
             EXAMPLES
-              snapsync cat notifications --db phone.db | jq '.notifications[0]'
-              snapsync cat buckets --version 3 --cloud /mnt/share/cloud
+              snapsync show phone.db notifications | jq '.notifications[0]'
+              snapsync show /mnt/share/app products --at 3
             """)
 
-    @Argument(help: "The dataset, such as notifications, or with --cloud alone a record's name.")
+    @OptionGroup var look: LookOptions
+    @Argument(help: "The dataset, such as notifications, or of a location without a database a record's name.")
     var dataset: String
     @Option(name: .long, help: ArgumentHelp("The version. Default: the newest.", valueName: "n"))
-    var version: Int?
+    var at: Int?
     @Flag(name: .long, help: "Print text that contains a JSON object or array as that value, for easier reading.")
     var nested = false
-    @OptionGroup var look: LookOptions
 
     func run() async throws {
         try await Printer(isJSON: false).run {
@@ -35,7 +35,7 @@ struct CatCommand: AsyncParsableCommand {
                 try StandardStream.output.write(Printer.escape(json: String(decoding: text, as: UTF8.self)))
             }
             var lines = NestedJSON()
-            try await look.inspector().writeContainer(of: dataset, version: version) { text in
+            try await look.inspector().writeContainer(of: dataset, version: at) { text in
                 if nested { try lines.unfold(text).withUnsafeBytes(put) } else { try put(text) }
             }
             try lines.end().withUnsafeBytes(put)

@@ -2,24 +2,24 @@ import ArgumentParser
 import SnapshotSync
 import StrictText
 
-/// `snapsync history`: lists the kept versions, newest first, or the changes of one row.
-struct HistoryCommand: AsyncParsableCommand {
+/// `snapsync log`: lists the kept versions, newest first, or the changes of one row.
+struct LogCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "history",
+        commandName: "log",
         abstract: "List the zone's versions, or the changes of one row, newest first.",
         discussion: """
             With a table and a value for each column of its key, list the versions that changed that row: when, by which device, and each \
             column with its values before and after. Only what may have changed the row is read. restore brings an earlier row back.
 
             EXAMPLES
-              snapsync history notes 17 --db phone.db
-              snapsync history --db phone.db --limit 5
-              snapsync history --cloud /mnt/share/cloud --json
+              snapsync log phone.db
+              snapsync log phone.db notes 17
+              snapsync log /mnt/share/app --limit 5 --json
             """)
 
+    @OptionGroup var look: LookOptions
     @Argument(help: ArgumentHelp("Only the versions that changed the row with this key.", valueName: "table key"))
     var row: [String] = []
-    @OptionGroup var look: LookOptions
     @Option(name: .long, help: ArgumentHelp("Show at most this many versions. Default: 20, with --json all.", valueName: "n"))
     var limit: Int?
     @Flag(name: .long, help: "List all versions.")

@@ -3,27 +3,26 @@ import CloudStore
 import SnapshotSync
 import StrictText
 
-/// The options and the output of `sign` and `seal`.
+/// The options and the output of `zone sign` and `zone encrypt`.
 struct TurnOverOptions: ParsableArguments {
+    @OptionGroup var options: EngineArguments
     @Option(name: .long, help: ArgumentHelp("The name of the new zone. Default: the current name with -signed or -sealed.", valueName: "name"))
     var zone: String?
     @Flag(name: .long, help: "Also remove the versions, pins and messages of the old zone, now or in a later run.")
     var pruneOld = false
-    @Flag(name: .long, help: "Show what would happen, and change nothing.")
-    var dryRun = false
-    @OptionGroup var options: EngineArguments
+    @OptionGroup var trial: DryRunOption
 
     func run(_ wanted: TurnOverRequest) async throws {
         try await options.run { engine, _ in
             var request = wanted
             request.zone = zone
             request.removesEarlier = pruneOld
-            request.isDryRun = dryRun
+            request.isDryRun = trial.dryRun
             let printer = options.printer
             // The recovery code is printed as soon as it exists, because it is shown only once, even if a later step fails.
             let report = try await engine.turnOver(
                 request, showsCode: { code in if !printer.isJSON { try? printer.print(code.words, RecoveryWords.lines(code.words)) } })
-            try printer.done(report, isIrreplaceable: dryRun || report.recoveryCode != nil, dryRun ? report.plan : report.lines)
+            try printer.done(report, isIrreplaceable: trial.dryRun || report.recoveryCode != nil, trial.dryRun ? report.plan : report.lines)
         }
     }
 }
@@ -48,7 +47,7 @@ extension TurnOverReport {
             + [
                 isEarlierRemoved
                     ? "  \(left) were removed"
-                    : "  \(left) stay, readable for whoever can read the store, until: snapsync \(isSealed ? "seal" : "sign") --prune-old"
+                    : "  \(left) stay, readable for whoever can read the store, until: snapsync zone \(isSealed ? "encrypt" : "sign") --prune-old"
             ] + (isEarlierRemoved ? [] : pins) + warnings.map { "  warning: \($0)" }
     }
 
@@ -67,29 +66,29 @@ extension TurnOverReport {
             + (toApprove.isEmpty
                 ? []
                 : [
-                    "  \(toApprove.joined(separator: ", ")) \(willAsk ? "would ask" : toApprove.count == 1 ? "asks" : "ask") to be a member with the next sync there; compare the words, then: snapsync member approve NAME"
+                    "  \(toApprove.joined(separator: ", ")) \(willAsk ? "would ask" : toApprove.count == 1 ? "asks" : "ask") to be a member with the next sync there; compare the words, then: snapsync zone approve NAME"
                 ])
     }
 }
 
-/// `snapsync seal`: moves the data of an existing zone to a sealed zone.
-struct SealCommand: AsyncParsableCommand {
+/// `snapsync zone encrypt`: moves the data of an existing zone to a sealed zone.
+struct ZoneEncryptCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "seal",
+        commandName: "encrypt",
         abstract: "Encrypt an existing zone: later versions can be read by its members only.",
         discussion: """
-            Continue the data in a new, sealed zone (docs/security.md), and print a recovery code once. Run this on a device that \
+            Continue the data in a new, encrypted zone (docs/security.md), and print a recovery code once. Run this on a device that \
             publishes. The last version of the old zone names the new one, and publishing in the old zone ends. Every other device follows \
-            with its next sync and keeps its unpublished changes. It requests access and waits until you run snapsync member approve NAME \
+            with its next sync and keeps its unpublished changes. It requests access and waits until you run snapsync zone approve NAME \
             on a member. Members of a signed zone stay members.
 
             Anyone who can read the store can still read the earlier versions, until --prune-old removes them, now or later. If the \
             command is interrupted, run it again.
 
             EXAMPLES
-              snapsync seal --dry-run --db desk.db
-              snapsync seal --db desk.db
-              snapsync seal --prune-old --db desk.db
+              snapsync zone encrypt desk.db --dry-run
+              snapsync zone encrypt desk.db
+              snapsync zone encrypt desk.db --prune-old
             """)
 
     @Flag(name: .long, help: "Pad encrypted data to hide exact sizes. This adds at most 12 % to the size.")
@@ -113,22 +112,22 @@ struct SealCommand: AsyncParsableCommand {
     }
 }
 
-/// `snapsync sign`: moves the data of an existing zone to a signed zone.
-struct SignCommand: AsyncParsableCommand {
+/// `snapsync zone sign`: moves the data of an existing zone to a signed zone.
+struct ZoneSignCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sign",
         abstract: "Sign an existing zone: from then on, keys decide who may publish and send edits.",
         discussion: """
             Continue the data in a new, signed zone (docs/security.md). Run this on a device that publishes. The last version of the old \
             zone names the new one, and publishing in the old zone ends. Every other device follows with its next sync, keeps its \
-            unpublished changes, and requests access: snapsync member approve NAME.
+            unpublished changes, and requests access: snapsync zone approve NAME.
 
             The earlier versions stay unsigned in the store, until --prune-old removes them, now or later. If the command is interrupted, \
             run it again.
 
             EXAMPLES
-              snapsync sign --dry-run --db desk.db
-              snapsync sign --db desk.db
+              snapsync zone sign desk.db --dry-run
+              snapsync zone sign desk.db
             """)
 
     @OptionGroup var turning: TurnOverOptions

@@ -3,40 +3,82 @@ public import CloudStore
 import SnapshotSync
 import StrictText
 
-/// `snapsync member`: manages who may write to a signed zone.
-struct MemberCommand: AsyncParsableCommand {
+/// `snapsync zone`: protects a zone, and manages its members and keys.
+struct ZoneCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "member",
-        abstract: "Show and change who may publish and send edits in a signed zone.",
+        commandName: "zone",
+        abstract: "List zones, sign or encrypt one, and manage its members and keys.",
         discussion: """
-            A device requests access when you run init for it in a signed zone. Approve it on a member that publishes.
+            A location can have several zones, each with the tables of one database. In a signed zone, keys decide who can publish and send \
+            edits. In an encrypted zone, only members can read. A device requests access when you run join for it. Approve it on a member \
+            that publishes.
 
             EXAMPLES
-              snapsync member list --db desk.db
-              snapsync member approve phone --db desk.db
-              snapsync member role phone observer --db desk.db
-              snapsync member remove phone --db desk.db
-              snapsync member freshness on --db desk.db
+              snapsync zone list /mnt/share/app
+              snapsync zone encrypt desk.db
+              snapsync zone members desk.db
+              snapsync zone approve desk.db phone
+              snapsync zone revoke desk.db phone
+              snapsync zone rotate-keys desk.db
             """,
         subcommands: [
-            MemberListCommand.self, MemberApproveCommand.self, MemberRoleCommand.self, MemberRemoveCommand.self, MemberFreshnessCommand.self,
+            ZoneListCommand.self, ZoneSignCommand.self, ZoneEncryptCommand.self, ZoneMembersCommand.self, ZoneApproveCommand.self, ZoneRoleCommand.self,
+            ZoneRevokeCommand.self, ZoneFreshnessCommand.self, ZoneRotateKeysCommand.self, ZonePassphraseCommand.self,
         ])
+}
+
+/// `snapsync zone list`: lists the zones of a location.
+struct ZoneListCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "List the zones of a location.",
+        discussion: """
+            EXAMPLE
+              snapsync zone list /mnt/share/app
+            """)
+
+    @OptionGroup var look: LookOptions
+    @OptionGroup var output: OutputOptions
+
+    private struct Zone: Encodable {
+        let zone: String
+        /// The device that made it.
+        let creator: String
+        let publishers: String
+        let isSigned: Bool
+        let isEncrypted: Bool
+    }
+
+    func run() async throws {
+        try await output.printer.run {
+            let stored = try look.database.map { _ in try look.engine().settings().settings.first { $0.key == "location" }?.value }
+            let zones = try await SnapshotInspector.zones(in: stored.flatMap(\.self) ?? look.required()).map { zone in
+                Zone(zone: zone.id.name, creator: zone.creator, publishers: zone.publishers.rawValue, isSigned: zone.isSigned, isEncrypted: zone.isSealed)
+            }
+            try output.printer.print(
+                zones,
+                zones.map { zone in
+                    "\(zone.zone): made by \(zone.creator)" + (zone.publishers == "one" ? "" : ", peers")
+                        + (zone.isEncrypted ? ", encrypted" : zone.isSigned ? ", signed" : "")
+                })
+        }
+    }
 }
 
 extension MemberRole: ExpressibleByArgument {}
 
-/// `snapsync member list`: lists the members of a signed zone and the devices that ask to be members.
-struct MemberListCommand: AsyncParsableCommand {
+/// `snapsync zone members`: lists the members of a signed zone and the devices that ask to be members.
+struct ZoneMembersCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list",
+        commandName: "members",
         abstract: "List the members of a signed zone, their roles and fingerprints, and the devices that request access.",
         discussion: """
             List the members of a signed zone with their roles and words, who approved them and when, and the devices that request access. \
             See docs/security.md.
 
             EXAMPLES
-              snapsync member list --db desk.db
-              snapsync member list --json --db desk.db | jq -r '.requests[].device'
+              snapsync zone members desk.db
+              snapsync zone members desk.db --json | jq -r '.requests[].device'
             """)
 
     @OptionGroup var options: EngineArguments
@@ -63,27 +105,28 @@ extension MembersReport {
                 "  \(request.device) asks to be a \(request.role): \(request.fingerprint), \(request.at)"
                     + (request.isNameTaken ? "; a member has that name, with other keys" : "")
             }
-            + (requests.contains { !$0.isNameTaken } ? ["  compare the words with those on the device, then: snapsync member approve NAME"] : [])
+            + (requests.contains { !$0.isNameTaken } ? ["  compare the words with those on the device, then: snapsync zone approve NAME"] : [])
     }
 }
 
-/// `snapsync member approve`: makes a device that asks for it a member.
-struct MemberApproveCommand: AsyncParsableCommand {
+/// `snapsync zone approve`: makes a device that asks for it a member.
+struct ZoneApproveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "approve",
         abstract: "Accept a device that requests access to the signed zone.",
         discussion: """
-            Show the words of the device's keys and ask whether init printed the same words on the device. Compare them: anyone who can \
+            Show the words of the device's keys and ask whether join printed the same words on the device. Compare them: anyone who can \
             write the store can put a request there. Without a terminal, pass --yes after you have compared them. Run this on a member \
-            that publishes. The change is a version of its own. In a sealed zone the device then gets the keys. Run the same init there \
+            that publishes. The change is a version of its own. In an encrypted zone the device then gets the keys. Run the same join there \
             again.
 
             EXAMPLES
-              snapsync member approve phone --db desk.db
-              snapsync member approve kiosk --role observer --yes --db desk.db
+              snapsync zone approve desk.db phone
+              snapsync zone approve desk.db kiosk --role observer --yes
             """)
 
-    @Argument(help: "The device's name, as member list prints it.")
+    @OptionGroup var options: EngineArguments
+    @Argument(help: "The device's name, as zone members prints it.")
     var name: String
     @Option(
         name: .long,
@@ -94,7 +137,6 @@ struct MemberApproveCommand: AsyncParsableCommand {
     var role: MemberRole?
     @Flag(name: .long, help: "Do not ask. Use it after you have compared the words.")
     var yes = false
-    @OptionGroup var options: EngineArguments
 
     func run() async throws {
         try await options.done { engine, _ in
@@ -104,7 +146,7 @@ struct MemberApproveCommand: AsyncParsableCommand {
             return (
                 report,
                 ["\(report.device) is a member of zone \(report.zone) from version \(report.version) on, as a \(report.role): \(report.fingerprint)"]
-                    + (report.epoch == nil ? [] : ["  it can read the sealed zone now; if it has not been set up yet, run the same snapsync init there again"])
+                    + (report.epoch == nil ? [] : ["  it can read the sealed zone now; if it has not been set up yet, run the same snapsync join there again"])
             )
         }
     }
@@ -121,7 +163,7 @@ extension MembersReport {
             throw SyncError(
                 isMember ? .refused : .nothingThere, at: "zone \(zone)",
                 isMember ? "\(name) is a member already" : "no device asks to be a member as \(name)",
-                hint: "snapsync member list shows who is one, and who asks")
+                hint: "snapsync zone members shows who is one, and who asks")
         }
         guard try yes || isConfirmed(request) else {
             throw SyncError(.refused, at: "zone \(zone)", "\(name) was not approved", hint: "if the words differ, the request is not that device's")
@@ -141,23 +183,23 @@ extension MembersReport {
     }
 }
 
-/// `snapsync member remove`: ends a device's membership, so that its signatures are refused.
-struct MemberRemoveCommand: AsyncParsableCommand {
+/// `snapsync zone revoke`: ends a device's membership, so that its signatures are refused.
+struct ZoneRevokeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "remove",
+        commandName: "revoke",
         abstract: "End a device's membership of the signed zone.",
         discussion: """
             Versions, messages and reports that the device signs later are refused. It can still read what it could read before, as long \
-            as it can read the store. In a sealed zone, later versions have new keys, but their unchanged blocks keep the old ones \
+            as it can read the store. In an encrypted zone, later versions have new keys, but their unchanged blocks keep the old ones \
             (docs/security.md). You cannot remove the last member that publishes.
 
             EXAMPLE
-              snapsync member remove phone --db desk.db
+              snapsync zone revoke desk.db phone
             """)
 
-    @Argument(help: "The member's name, as member list prints it.")
-    var name: String
     @OptionGroup var options: EngineArguments
+    @Argument(help: "The member's name, as zone members prints it.")
+    var name: String
 
     func run() async throws {
         try await options.done { engine, _ in
@@ -175,23 +217,23 @@ struct MemberRemoveCommand: AsyncParsableCommand {
     }
 }
 
-/// `snapsync member role`: changes the role of a member.
-struct MemberRoleCommand: AsyncParsableCommand {
+/// `snapsync zone role`: changes the role of a member.
+struct ZoneRoleCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "role",
         abstract: "Give a member of the signed zone another role.",
         discussion: """
-            The roles are those of member approve.
+            The roles are those of zone approve.
 
             EXAMPLE
-              snapsync member role phone observer --db desk.db
+              snapsync zone role desk.db phone observer
             """)
 
-    @Argument(help: "The member's name, as member list prints it.")
+    @OptionGroup var options: EngineArguments
+    @Argument(help: "The member's name, as zone members prints it.")
     var name: String
     @Argument(help: "The new role: writer and peer publish, reader sends edits, observer only reads.")
     var role: MemberRole
-    @OptionGroup var options: EngineArguments
 
     func run() async throws {
         try await options.done { engine, _ in
@@ -201,8 +243,8 @@ struct MemberRoleCommand: AsyncParsableCommand {
     }
 }
 
-/// `snapsync member freshness`: promises a version at least once a day.
-struct MemberFreshnessCommand: AsyncParsableCommand {
+/// `snapsync zone freshness`: promises a version at least once a day.
+struct ZoneFreshnessCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "freshness",
         abstract: "Let publishers make a version at least once a day, so that devices notice when new versions are withheld.",
@@ -212,17 +254,17 @@ struct MemberFreshnessCommand: AsyncParsableCommand {
             newest version is more than three days old. Run this on a member that publishes. For a new zone, pass --freshness to init.
 
             EXAMPLES
-              snapsync member freshness on --db desk.db
-              snapsync member freshness off --db desk.db
+              snapsync zone freshness desk.db on
+              snapsync zone freshness desk.db off
             """)
 
     enum State: String, ExpressibleByArgument, CaseIterable {
         case on, off
     }
 
+    @OptionGroup var options: EngineArguments
     @Argument(help: "on for a version at least once a day, off to end that.")
     var state: State
-    @OptionGroup var options: EngineArguments
 
     func run() async throws {
         try await options.done { engine, _ in

@@ -1,43 +1,29 @@
 import ArgumentParser
 import SnapshotSync
 
-/// `snapsync key`: manages the keys of a sealed zone and this device's key file.
-struct KeyCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "key",
-        abstract: "Change the keys of a sealed zone, or the passphrase of this device's key file.",
-        discussion: """
-            EXAMPLES
-              snapsync key rotate --db desk.db
-              snapsync key rotate --new-recovery-code --db desk.db
-              snapsync key passphrase --db desk.db
-            """,
-        subcommands: [KeyRotateCommand.self, KeyPassphraseCommand.self])
-}
-
-/// `snapsync key passphrase`: protects this device's key file with a passphrase.
-struct KeyPassphraseCommand: AsyncParsableCommand {
+/// `snapsync zone passphrase`: protects this device's key file with a passphrase.
+struct ZonePassphraseCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "passphrase",
         abstract: "Lock this device's key file with a passphrase, or change or remove the passphrase.",
         discussion: """
             Enter the new passphrase twice at the terminal, or pass --new-file. It needs at least 8 bytes. A locked file is opened with \
             the passphrase in SNAPSYNC_PASSPHRASE_FILE, or one that you enter. Keys and shared folder do not change, and earlier copies of \
-            the file keep their passphrase. The zone must be signed or sealed.
+            the file keep their passphrase. The zone must be signed or encrypted.
 
             EXAMPLES
-              snapsync key passphrase --db desk.db
-              snapsync key passphrase --new-file ~/new-passphrase --db desk.db
-              snapsync key passphrase --remove --db desk.db
+              snapsync zone passphrase desk.db
+              snapsync zone passphrase desk.db --new-file ~/new-passphrase
+              snapsync zone passphrase desk.db --remove
             """)
 
+    @OptionGroup var options: EngineArguments
     @Option(
         name: .long, help: ArgumentHelp("Read the new passphrase from this file (mode 600, one line). Default: the terminal.", valueName: "file"),
         completion: .file())
     var newFile: String?
     @Flag(name: .long, help: "Remove the passphrase.")
     var remove = false
-    @OptionGroup var options: EngineArguments
 
     func validate() throws {
         guard !remove || newFile == nil else { throw ValidationError("Choose one of --remove and --new-file.") }
@@ -52,24 +38,25 @@ struct KeyPassphraseCommand: AsyncParsableCommand {
     }
 }
 
-/// `snapsync key rotate`: makes new keys for everything that is published from now on.
-struct KeyRotateCommand: AsyncParsableCommand {
+/// `snapsync zone rotate-keys`: makes new keys for everything that is published from now on.
+struct ZoneRotateKeysCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "rotate",
-        abstract: "Rotate the keys of a sealed zone: later versions are encrypted with new keys.",
+        commandName: "rotate-keys",
+        abstract: "Rotate the keys of an encrypted zone: later versions are encrypted with new keys.",
         discussion: """
             Encrypt later versions with new keys, which every member gets in a version of its own. Earlier versions keep their keys. Run \
-            this on a member that publishes in a sealed zone. member remove rotates the keys too.
+            this on a member that publishes in an encrypted zone. zone revoke rotates the keys too.
 
             To encrypt everything with the new keys, pass --reseal, then remove the older versions with prune --keep-last 1. If --reseal \
             fails after the rotation, run export --full.
 
             EXAMPLES
-              snapsync key rotate --db desk.db
-              snapsync key rotate --new-recovery-code --db desk.db
-              snapsync key rotate --reseal --db desk.db && snapsync prune --keep-last 1 --db desk.db
+              snapsync zone rotate-keys desk.db
+              snapsync zone rotate-keys desk.db --new-recovery-code
+              snapsync zone rotate-keys desk.db --reseal && snapsync prune desk.db --keep-last 1
             """)
 
+    @OptionGroup var options: EngineArguments
     @Flag(
         name: .long,
         help: """
@@ -83,7 +70,6 @@ struct KeyRotateCommand: AsyncParsableCommand {
             their keys.
             """)
     var reseal = false
-    @OptionGroup var options: EngineArguments
 
     func run() async throws {
         try await options.run { engine, _ in
@@ -107,7 +93,7 @@ enum RecoveryWords {
     static func lines(_ words: String) -> [String] {
         [
             "  the recovery code, shown this once and stored nowhere: \(words)",
-            "  write it down and keep it apart: whoever has it and the cloud can read everything; if every device is lost, only it can (snapsync init --recover)",
+            "  write it down and keep it apart: whoever has it and the cloud can read everything; if every device is lost, only it can (snapsync join --recover)",
         ]
     }
 }

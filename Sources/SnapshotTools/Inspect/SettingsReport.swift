@@ -1,0 +1,50 @@
+import LocalStore
+public import SnapshotEngine
+import SnapshotModel
+import SnapshotVersions
+import StrictText
+
+/// The settings that are stored in a database: the result of ``SyncEngine/settings()``.
+public struct SettingsReport: Sendable, Encodable {
+    /// One setting.
+    public struct Setting: Sendable, Encodable {
+        public let key: String
+        /// The value as text; nil if it is not set.
+        public let value: String?
+        /// Whether `config set` changes it. The others are set by `init`, `join`, `device` and `service`.
+        public let canBeSet: Bool
+    }
+
+    public let database: String
+    public let settings: [Setting]
+}
+
+extension SyncEngine {
+    /// The stored settings. The location and the zone are not read.
+    public func settings() throws -> SettingsReport {
+        try SyncError.at(.read) {
+            try database.read { transaction in
+                let settings = try transaction.settings.read(), more = try transaction.settings.operatorSettings()
+                func one(_ key: String, _ value: String?, canBeSet: Bool = false) -> SettingsReport.Setting { .init(key: key, value: value, canBeSet: canBeSet) }
+                return SettingsReport(
+                    database: database.path,
+                    settings: [
+                        one("sync", try transaction.settings.preference().choice.rawValue, canBeSet: true),
+                        one("entitlement", try transaction.settings.entitlementFile(), canBeSet: true),
+                        one("asset-limit", "\(more.assetLimit)", canBeSet: true),
+                        one("keep", more.retention?.keepWithin.map { "\($0)s" }, canBeSet: true),
+                        one("keep-last", more.retention?.keepLast.map(String.init), canBeSet: true),
+                        one("interval", more.interval.map { "\($0)s" }),
+                        one("location", settings.cloud), one("zone", settings.zone), one("role", settings.role.rawValue), one("name", settings.device),
+                    ])
+            }
+        }
+    }
+
+    /// Sets one of the rules of automatic retention, and keeps the other.
+    package func setRetention(keepLast: Int?? = nil, keepWithin: Duration?? = nil) async throws {
+        let stored = try database.read { try $0.settings.operatorSettings().retention }
+        let last = keepLast ?? stored?.keepLast, within = keepWithin ?? stored?.keepWithin.map { .seconds($0) }
+        try await setRetention(last == nil && within == nil ? nil : RetentionPolicy(keepLast: last, keepWithin: within))
+    }
+}
