@@ -86,6 +86,7 @@ extension SchemaText {
     package static func refusal(_ reason: String, in zone: ZoneID, needsUpdate: Bool = false) -> SyncError {
         SyncError(
             needsUpdate ? .refused : .dataRefused, step: .verify, at: "zone \(zone), record \(recordName)",
-            "the SQL text cannot be used: \(reason)", hint: needsUpdate ? "update snapsync on this device" : "join without --with-schema makes the tables without it")
+            "the SQL text cannot be used: \(reason)",
+            hint: needsUpdate ? "update snapsync on this device" : "join without --with-schema makes the tables without it")
     }
 }

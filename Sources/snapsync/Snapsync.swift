@@ -112,9 +112,8 @@ extension Snapsync {
     /// Parses the arguments, with SNAPSYNC_DB or SNAPSYNC_LOCATION in the place of a database that is left out.
     private static func parse(_ words: [String]) async throws -> any ParsableCommand {
         let path = CommandPath(words)
-        guard path.takesDatabase, let standard = LocationOption.environment("SNAPSYNC_DB") ?? (path.takesLocation ? LocationOption.ofEnvironment : nil) else {
-            return try await asyncParseAsRoot(words)
-        }
+        let location = path.takesLocation ? LocationOption.ofEnvironment : nil
+        guard path.takesDatabase, let standard = LocationOption.environment("SNAPSYNC_DB") ?? location else { return try await asyncParseAsRoot(words) }
         var completed = words
         completed.insert(standard, at: path.count)
         if let first = words.dropFirst(path.count).first(where: { !$0.exact.hasPrefix("-") }), isPlace(first) {
@@ -162,8 +161,8 @@ struct MistypedCommand {
             // A file in the place of a default subcommand is its database.
             guard parent.configuration.defaultSubcommand == nil || !FileManager.default.fileExists(atPath: word) else { return nil }
             // Two differences are one wrong letter, two swapped letters, or two missing or extra letters.
-            let nearest =
-                (parent == Snapsync.self ? Self.elsewhere[word.exact] : nil) ?? distances.min { $0.distance < $1.distance }.flatMap { $0.distance <= 2 ? $0.name : nil }
+            let known = parent == Snapsync.self ? Self.elsewhere[word.exact] : nil
+            let nearest = known ?? distances.min { $0.distance < $1.distance }.flatMap { $0.distance <= 2 ? $0.name : nil }
             // The default subcommand takes words that are no command.
             guard nearest != nil || parent.configuration.defaultSubcommand == nil else { return nil }
             (self.word, suggestion, self.parent) = (word, nearest, parent)

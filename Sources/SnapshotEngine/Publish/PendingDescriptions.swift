@@ -71,10 +71,10 @@ struct PendingDescriptions: Sendable {
                 let record = DatasetDescription.recordName(of: one.schema.name)
                 let there = state?.record(record).flatMap { try? DatasetDescription($0, in: device.zone) }
                 if there == nil, let other = published[record.folded], other.exact != record.exact {
-                    let update = "snapsync tables adopt \(device.database.path.shellWord)"
+                    let file = device.database.path.shellWord, name = DatabaseDescriber.list([one.schema.name])
                     throw SyncError(
                         .refused, step: .read, at: "dataset \(one.schema.name)", "the zone has this name in other case, and SQLite takes both for one",
-                        hint: "to take over the zone's: snapsync tables remove \(device.database.path.shellWord) \(DatabaseDescriber.list([one.schema.name])) && \(update) --create")
+                        hint: "to take over the zone's: snapsync tables remove \(file) \(name) && snapsync tables adopt \(file) --create")
                 }
                 if let there, there != one { try device.database.read { try $0.tables.refuseOtherKeys(of: one.schema, than: there) } }
                 if let there, there == one || known?.hashes[one.schema.name] == nil && !one.describesMore(than: there) { continue }

@@ -101,7 +101,8 @@ extension SchemaUpdate {
         request.tables?.timestamps.removeAll { own.contains($0.table.folded) }
         if let other = request.tables?.timestamps.first, request.tables?.tables == [] {
             throw SyncError(
-                .refused, step: .open, at: device.database.path, "the table \(other.table) is not synced", hint: "add it first: snapsync tables add \(other.table.shellWord)"
+                .refused, step: .open, at: device.database.path, "the table \(other.table) is not synced",
+                hint: "add it first: snapsync tables add \(other.table.shellWord)"
             ).asSlip
         }
         let fresh = try request.tables.map { try describe($0) } ?? []

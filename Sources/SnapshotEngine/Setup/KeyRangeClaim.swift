@@ -146,7 +146,9 @@ struct SharedKeys {
                 "without AUTOINCREMENT SQLite takes the highest key plus one, whichever device's row has it: rebuild \(Self.list(highest)) with INTEGER PRIMARY KEY AUTOINCREMENT and use --key-range"
             )
         }
-        if request.datasets == nil, !request.joins { ways.append("leave \(Format.word(open.count, "it", or: "them")) out: --exclude \(DatabaseDescriber.list(open.map(\.table)))") }
+        if request.datasets == nil, !request.joins {
+            ways.append("leave \(Format.word(open.count, "it", or: "them")) out: --exclude \(DatabaseDescriber.list(open.map(\.table)))")
+        }
         ways.append(
             "give the rows a text key that is unique everywhere; let one device insert; or accept it with --shared-keys: the later row keeps the key, and snapsync conflicts keeps the other"
         )

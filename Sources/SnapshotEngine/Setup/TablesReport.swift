@@ -39,7 +39,8 @@ extension SyncEngine {
             }
             if let (datasets, others) = found { return TablesReport(path, isSetUp: true, datasets, notSynced: others) }
             let described = try DatabaseDescriber.describe(local, TableChoice())
-            return TablesReport(path, isSetUp: false, described.datasets, notSynced: described.unfit.map { "\($0.table): \($0.reasons.joined(separator: "; "))" })
+            let unfit = described.unfit.map { "\($0.table): \($0.reasons.joined(separator: "; "))" }
+            return TablesReport(path, isSetUp: false, described.datasets, notSynced: unfit)
         }
     }
 }

@@ -25,7 +25,9 @@ extension SyncEngine {
         try SyncError.at(.read) {
             try database.read { transaction in
                 let settings = try transaction.settings.read(), more = try transaction.settings.operatorSettings()
-                func one(_ key: String, _ value: String?, canBeSet: Bool = false) -> SettingsReport.Setting { .init(key: key, value: value, canBeSet: canBeSet) }
+                func one(_ key: String, _ value: String?, canBeSet: Bool = false) -> SettingsReport.Setting {
+                    SettingsReport.Setting(key: key, value: value, canBeSet: canBeSet)
+                }
                 return SettingsReport(
                     database: database.path,
                     settings: [

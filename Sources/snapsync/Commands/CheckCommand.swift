@@ -62,7 +62,9 @@ struct CheckCommand: AsyncParsableCommand {
         guard !quietness.quiet || !output.json else { throw ValidationError("Choose one of --quiet and --json.") }
         guard at == nil || restore else { throw ValidationError("--at requires --restore.") }
         guard at.map({ $0 >= 1 }) ?? true else { throw ValidationError("Version numbers start at 1.") }
-        guard !verbose || !restore && !reads && !quietness.quiet else { throw ValidationError("--verbose cannot be combined with -q, --restore, or --read-data.") }
+        guard !verbose || !restore && !reads && !quietness.quiet else {
+            throw ValidationError("--verbose cannot be combined with --quiet, --restore or --read-data.")
+        }
     }
 
     func run() async throws {

@@ -38,14 +38,17 @@ struct RepairCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        guard !requestFull || look.database != nil && !trial.dryRun else { throw ValidationError("--request-full requires a database, and cannot be combined with -n.") }
+        guard !requestFull || look.database != nil && !trial.dryRun else {
+            throw ValidationError("--request-full requires a database, and cannot be combined with -n.")
+        }
     }
 
     func run() async throws {
         try await output.printer.work("repair") { _ in
             if requestFull {
                 let report = try await look.engine().requestFullSync()
-                return try output.printer.done(report, ["the publisher will write every dataset whole at its next sync"] + report.warnings.map { "  warning: \($0)" })
+                let warnings = report.warnings.map { "  warning: \($0)" }
+                return try output.printer.done(report, ["the publisher will write every dataset whole at its next sync"] + warnings)
             }
             let report: RepairReport
             if let alone = try await look.locationAlone() {

@@ -254,7 +254,7 @@ extension StatusReport {
     private func line(_ device: OtherDevice) -> Line {
         let version = device.version.map { "version \($0)" } ?? "no version yet"
         let lag = device.behind > 0 ? ", \(device.behind) behind" : ""
-        let role = device.role + (device.isMember == false ? ", no member" : "")
+        let role = device.role + (device.device == self.device ? ", this one" : "") + (device.isMember == false ? ", no member" : "")
         return Line(
             "  device \(device.device) (\(role)): \(version)\(lag), as of \(device.reportedAt), \(AgeText.words(seconds: device.reportAge)) ago",
             device.behind > 0 ? .attention : nil)

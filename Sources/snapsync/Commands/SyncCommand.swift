@@ -43,7 +43,9 @@ struct SyncCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard trial.dryRun || !all && out == nil else { throw ValidationError("--all and --out require -n.") }
-        guard plan == nil || !trial.dryRun && shrinking.allowShrink.isEmpty else { throw ValidationError("--plan cannot be combined with -n or --allow-shrink.") }
+        guard plan == nil || !trial.dryRun && shrinking.allowShrink.isEmpty else {
+            throw ValidationError("--plan cannot be combined with -n or --allow-shrink.")
+        }
         guard !trial.dryRun || !quiet else { throw ValidationError("Choose one of -n and -q.") }
     }
 

@@ -24,7 +24,7 @@ struct DeviceCommand: AsyncParsableCommand {
 struct DeviceListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "List the other devices of the zone, with the version that each has.",
+        abstract: "List the devices of the zone, with the version that each has.",
         discussion: """
             EXAMPLES
               snapsync device list desk.db
@@ -36,8 +36,7 @@ struct DeviceListCommand: AsyncParsableCommand {
     func run() async throws {
         try await options.run { engine, _ in
             let report = try await engine.status()
-            let own = Line("this device: \(report.device) (\(report.role)), \(report.version.map { "version \($0)" } ?? "no version yet")")
-            try options.printer.print(report.devices, lines: [own] + report.deviceLines(all: true))
+            try options.printer.print(report.devices, lines: report.deviceLines(all: true))
             if let problem = report.cloudProblem { throw problem }
         }
     }
