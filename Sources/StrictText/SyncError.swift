@@ -61,6 +61,9 @@ public struct SyncError: Error, Sendable, CustomStringConvertible {
     /// Whether only the request was wrong. Syncing still works, so `status` records no failure.
     package private(set) var isSlip = false
 
+    /// The exit status of a command that ends with the error: that of the code, but 64 for a wrong request.
+    package var exitStatus: Int32 { isSlip && code == .refused ? 64 : code.exitStatus }
+
     /// Whether the same call may succeed later without any change.
     public var isRetryable: Bool { code == .tryAgainLater }
     /// Whether a row of the database cannot be written as an entity, or cannot be stored.
@@ -121,7 +124,7 @@ extension SyncError: Encodable {
         try container.encode(details, forKey: .details)
         try container.encodeIfPresent(hint, forKey: .hint)
         try container.encode(isRetryable, forKey: .isRetryable)
-        try container.encode(code.exitStatus, forKey: .exitCode)
+        try container.encode(exitStatus, forKey: .exitCode)
     }
 }
 
@@ -154,11 +157,11 @@ extension SyncError {
 
         var code: Code {
             switch self {
-            case .notFound: .nothingThere
+            case .notFound, .notInitialized: .nothingThere
             case .damaged, .badRow, .foreignKeyViolated: .dataRefused
             case .busy, .running: .tryAgainLater
             case .permissionDenied: .permissionDenied
-            case .notInitialized, .schemaMismatch: .refused
+            case .schemaMismatch: .refused
             case .diskFull, .inputOutput: .inputOutput
             }
         }

@@ -59,7 +59,7 @@ struct VersionDiff: Sendable {
 
     private func local(_ number: Int, isFlipped: Bool, _ take: @escaping Take) async throws -> DiffReport {
         guard let device = inspector.device else {
-            throw SyncError(.refused, step: .read, at: "diff", "local needs a database", hint: "give the database instead of the location")
+            throw SyncError(.refused, step: .read, at: "diff", "local needs a database", hint: "give the database instead of the location").asSlip
         }
         let state = try await inspector.records(at: number)
         let schemas = device.settings.datasets.filter { dataset == nil || $0.name == dataset }

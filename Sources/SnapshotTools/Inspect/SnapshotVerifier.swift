@@ -214,7 +214,7 @@ struct SnapshotVerifier: Sendable {
     /// Compares the local rows, block by block, with the applied version and the tracked changes.
     private func compareLocal() async throws -> [String] {
         guard let device = inspector.device else {
-            throw SyncError(.refused, step: .verify, at: "check", "--local needs a database", hint: "give the database instead of the location")
+            throw SyncError(.refused, step: .verify, at: "check", "--local needs a database", hint: "give the database instead of the location").asSlip
         }
         guard let applied = inspector.applied else {
             return ["\(device.database.path): no version was imported or published here yet, so the rows cannot be compared"]

@@ -41,7 +41,7 @@ struct OutcomeOptions: ParsableArguments {
     func failed(_ error: SyncError, database: String?) {
         guard let onFailure else { return }
         let step = error.step.map { "\($0.rawValue) failed: " } ?? ""
-        let facts = ["SNAPSYNC_EXIT_CODE": "\(error.code.exitStatus)", "SNAPSYNC_ERROR": VisibleText.escape("\(step)\(error.place): \(error.reason)")]
+        let facts = ["SNAPSYNC_EXIT_CODE": "\(error.exitStatus)", "SNAPSYNC_ERROR": VisibleText.escape("\(step)\(error.place): \(error.reason)")]
         Self.run(onFailure, for: "failures", facts, database: database, input: .nullDevice)
     }
 

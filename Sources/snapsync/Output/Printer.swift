@@ -50,7 +50,7 @@ struct Printer {
             text = json
         } else {
             let names = ProgramArguments.words, command = names.prefix(CommandPath(names).count).map { " \($0)" }.joined()
-            let kind = error.code == .refused ? " refused:" : ""
+            let kind = error.exitStatus == SyncError.Code.refused.exitStatus ? " refused:" : ""
             let details = error.details.map { "\n  " + VisibleText.escape($0) }.joined()
             text =
                 TerminalText(.error).paint("snapsync\(command):", .bad) + VisibleText.escape("\(kind) \(error.place): \(error.reason)") + details
@@ -104,7 +104,7 @@ extension Printer {
         } catch let error as SyncError {
             print(error)
             failed(error)
-            throw ExitCode(error.code.exitStatus)
+            throw ExitCode(error.exitStatus)
         }
     }
 }
