@@ -27,6 +27,7 @@ let package = Package(
         .library(name: "CloudKitCloud", targets: ["CloudKitCloud", "CloudStore"]),
         .library(name: "StoreConformance", targets: ["StoreConformance", "CloudStore"]),
         .executable(name: "snapsync", targets: ["snapsync"]),
+        .executable(name: "snapsync-examples", targets: ["snapsync-examples"]),
     ],
     dependencies: [
         // SQLite: opening, transactions, schema look-ups, error codes. Writing our own would be a second GRDB.
@@ -185,11 +186,26 @@ let package = Package(
                 "StrictText",
             ],
             swiftSettings: house),
+        // What the two programs have in common: arguments, output, hints.
+        .target(
+            name: "CommandSupport",
+            dependencies: [
+                "SnapshotSync", "StrictText", "Platform", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: house),
+        // The commands of one application: shared projects, and sample data.
+        .executableTarget(
+            name: "snapsync-examples",
+            dependencies: [
+                "CommandSupport", "SnapshotSync", "SnapshotModel", "StrictText", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: house),
         // The command: parse, call one engine method, print.
         .executableTarget(
             name: "snapsync",
             dependencies: [
-                "SnapshotSync", "SnapshotModel", "CloudStore", "StrictText", "Platform",
+                "CommandSupport", "SnapshotSync", "SnapshotModel", "CloudStore", "StrictText", "Platform",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
@@ -263,7 +279,9 @@ let package = Package(
         .testTarget(
             name: "snapsyncTests",
             dependencies: [
-                "snapsync", "stockroom", "CloudStore", "DirectoryCloud", "Platform", "SnapshotModel", "SnapshotVersions", "StrictText", "TestSupport",
+                "CommandSupport", "snapsync", "snapsync-examples", "stockroom", "CloudStore", "DirectoryCloud", "Platform", "SnapshotModel", "SnapshotVersions",
+                "StrictText",
+                "TestSupport",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             // The last and largest module of the tests is compiled on all cores, also where others are compiled as a whole.

@@ -146,7 +146,7 @@ extension SyncError {
         /// Another run of this program works on the same database.
         case running
         case permissionDenied, diskFull, inputOutput
-        /// The database was not set up by `init`, or was set up already.
+        /// The database was not set up by `init`.
         case notInitialized
         /// A table does not match its dataset's description.
         case schemaMismatch

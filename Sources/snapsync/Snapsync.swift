@@ -1,8 +1,5 @@
 import ArgumentParser
-import Foundation
-import Logging
-import Platform
-import SnapshotSync
+import CommandSupport
 import StrictText
 
 /// The root command. Each command parses its arguments, calls one method of the engine, and prints the result.
@@ -53,31 +50,17 @@ struct Snapsync: AsyncParsableCommand {
             CommandGroup(
                 name: "Settings",
                 subcommands: [TablesCommand.self, ConfigCommand.self, DeviceCommand.self, ZoneCommand.self, DetachCommand.self]),
-            CommandGroup(name: "Application", subcommands: [ShareCommand.self, GenerateCommand.self]),
         ])
 
-    static func main() async {
-        // Without the parser, which looks at all commands first.
-        if ProgramArguments.words == ["--version"] { return print(configuration.version) }
-        System.shareHeap()
-        LoggingSystem.bootstrap { _ in StandardErrorLog() }
-        let words = ProgramArguments.words
-        guard !words.isEmpty else { return print(welcome) }
-        if let mistyped = MistypedCommand(in: words) { mistyped.error.exit() }
-        do {
-            var command = try await parse(words)
-            do {
-                if var asynchronous = command as? any AsyncParsableCommand { try await asynchronous.run() } else { try command.run() }
-            } catch let error as ValidationError {
-                // What only the run finds missing, such as a database.
-                UsageError(error.message, of: type(of: command)).exit()
-            }
-        } catch {
-            let text = fullMessage(for: error)
-            if exitCode(for: error) == .validationFailure, !text.isEmpty { UsageError.exit(message(for: error), of: "snapsync", text: text + "\n") }
-            exit(withError: error)
-        }
-    }
+    static func main() async { await Program.run(Snapsync.self, welcome: welcome, elsewhere: elsewhere) }
+
+    /// What other programs call a command.
+    private static let elsewhere: [ExactText: String] = [
+        "push": "export", "pull": "import", "clone": "join", "list": "tables list", "ls": "tables list", "backup": "copy", "cat": "show", "dump": "show",
+        "history": "log", "snapshots": "log", "fsck": "check", "doctor": "check", "verify": "check --read-data", "settings": "config", "cron": "service cron",
+        "remove": "detach", "plan": "sync -n", "version": "--version", "devices": "device list", "encrypt": "zone encrypt", "rollback": "restore",
+        "revert": "undo", "gc": "prune", "merge": "sync",
+    ]
 }
 
 extension Snapsync {
@@ -107,73 +90,5 @@ extension Snapsync {
         snapsync demo shows the main job on sample data.
         snapsync --help lists all commands, and snapsync help COMMAND describes one.
         """
-    }
-
-    /// Parses the arguments, with SNAPSYNC_DB or SNAPSYNC_LOCATION in the place of a database that is left out.
-    private static func parse(_ words: [String]) async throws -> any ParsableCommand {
-        let path = CommandPath(words)
-        let location = path.takesLocation ? LocationOption.ofEnvironment : nil
-        guard path.takesDatabase, let standard = LocationOption.environment("SNAPSYNC_DB") ?? location else { return try await asyncParseAsRoot(words) }
-        var completed = words
-        completed.insert(standard, at: path.count)
-        if let first = words.dropFirst(path.count).first(where: { !$0.exact.hasPrefix("-") }), isPlace(first) {
-            // The arguments name one.
-        } else if let command = try? await asyncParseAsRoot(completed) {
-            return command
-        }
-        return try await asyncParseAsRoot(words)
-    }
-
-    /// Whether a word is an existing file or folder, or a bucket.
-    private static func isPlace(_ word: String) -> Bool { word.exact.hasPrefix("s3://") || FileManager.default.fileExists(atPath: word) }
-}
-
-/// A mistyped command: a word in a command's place that is no command. The argument parser takes such a word for an argument too many.
-struct MistypedCommand {
-    /// The word that the user typed.
-    let word: String
-    /// The command that is most similar; nil if none is similar.
-    let suggestion: String?
-    /// The command whose subcommand was meant: the program itself, or one such as `member`.
-    let parent: any ParsableCommand.Type
-
-    /// What other programs call a command.
-    private static let elsewhere: [ExactText: String] = [
-        "push": "export", "pull": "import", "clone": "join", "list": "tables list", "ls": "tables list", "backup": "copy", "cat": "show", "dump": "show",
-        "history": "log", "snapshots": "log", "fsck": "check", "doctor": "check", "verify": "check --read-data", "settings": "config", "cron": "service cron",
-        "remove": "detach", "plan": "sync -n", "version": "--version", "devices": "device list", "encrypt": "zone encrypt", "rollback": "restore",
-        "revert": "undo", "gc": "prune", "merge": "sync",
-    ]
-
-    /// Searches `words`, the arguments without the program's name, for a mistyped command; nil if there is none. The words after `help` are
-    /// searched, too.
-    init?(in words: [String]) {
-        var parent: any ParsableCommand.Type = Snapsync.self
-        for word in words.first == "help" ? words.dropFirst() : words[...] {
-            let commands = parent.configuration.subcommands
-            guard !commands.isEmpty, !word.hasPrefix("-"), word != "help" else { return nil }
-            if let command = commands.first(where: { $0.configuration.commandName == word }) {
-                parent = command
-                continue
-            }
-            let names = commands.compactMap { $0.configuration.commandName }
-            let distances = names.map { (name: $0, distance: $0.exact.hasPrefix(word) ? 0 : word.difference(from: $0).count) }
-            // A file in the place of a default subcommand is its database.
-            guard parent.configuration.defaultSubcommand == nil || !FileManager.default.fileExists(atPath: word) else { return nil }
-            // Two differences are one wrong letter, two swapped letters, or two missing or extra letters.
-            let known = parent == Snapsync.self ? Self.elsewhere[word.exact] : nil
-            let nearest = known ?? distances.min { $0.distance < $1.distance }.flatMap { $0.distance <= 2 ? $0.name : nil }
-            // The default subcommand takes words that are no command.
-            guard nearest != nil || parent.configuration.defaultSubcommand == nil else { return nil }
-            (self.word, suggestion, self.parent) = (word, nearest, parent)
-            return
-        }
-        return nil
-    }
-
-    /// The error that says so, with the usage of ``parent``.
-    var error: UsageError {
-        let next = suggestion.map { "Did you mean '\($0.exact.contains(" ") || $0.exact.hasPrefix("-") ? "snapsync \($0)" : $0)'?" } ?? "'\(UsageError.name(of: parent)) --help' lists the commands."
-        return UsageError("Unknown command '\(word)'. \(next)", of: parent)
     }
 }

@@ -196,9 +196,9 @@ enum ErrorRows {
         database.inputOutput|-|later|the system failed a read or a write of the database
         Disk error|The database could not be read or written.|Check the disk, then try again.
         Errore del disco|Non è stato possibile leggere o scrivere il database.|Controlla il disco, poi riprova.
-        database.notInitialized|-|after the next step|the database was not set up for syncing, or was set up already
-        Sync not set up|Sync is not set up for this database, or it was set up already.|Check the settings of sync.
-        Sincronizzazione non configurata|La sincronizzazione di questo database non è configurata, o lo è già.|Controlla le impostazioni di sincronizzazione.
+        database.notInitialized|-|after the next step|the database was not set up for syncing
+        Sync not set up|Sync is not set up for this database.|Check the settings of sync.
+        Sincronizzazione non configurata|La sincronizzazione di questo database non è configurata.|Controlla le impostazioni di sincronizzazione.
         database.schemaMismatch|-|after the next step|a table does not match its dataset's description
         Tables do not match|The tables of this database do not match the shared data.|Update the app on all devices.
         Tabelle diverse|Le tabelle di questo database non corrispondono ai dati condivisi.|Aggiorna l’app su tutti i dispositivi.

@@ -139,8 +139,8 @@ package final class LocalTransaction {
     package func initialize(_ wanted: SyncSettings) throws {
         guard try !settings.isBegun() else {
             throw SyncError(
-                database: .notInitialized, at: path, "this database is set up for syncing already",
-                hint: "snapsync status shows how; snapsync detach takes it out again")
+                .refused, step: .open, at: path, "this database is set up for syncing already",
+                hint: "to see how: snapsync status; to take it out: snapsync detach")
         }
         for table in LocalTable.settingsTables { try table.create(in: db) }
         let datasets = String(decoding: try DatasetFile.encode(wanted.datasets), as: UTF8.self)

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandSupport
 import Foundation
 import SnapshotSync
 import StrictText
@@ -32,7 +33,7 @@ struct DemoCommand: AsyncParsableCommand {
                     hint: "name one that does not exist yet, in a folder that can be written")
             }
             defer { if directory == nil { try? FileManager.default.removeItem(at: folder) } }
-            try DemoSession(folder: folder).run()
+            try await DemoSession(folder: folder).run()
             try StandardStream.output.write(
                 directory == nil
                     ? "\nThe directory is removed now; keep one with: snapsync demo --directory DIR\n" : "\nEverything is still in \(folder.path)\n")
@@ -44,9 +45,10 @@ struct DemoCommand: AsyncParsableCommand {
 private struct DemoSession {
     let folder: URL
 
-    func run() throws {
+    func run() async throws {
+        let phone = folder.appendingPathComponent("phone.db").path
         try title("A phone has 150 notifications in a SQLite database, and a directory that it shares.")
-        try snapsync("generate phone.db --notifications 150 --buckets 8 --seed 1")
+        _ = try await SampleFiller.fill(database: phone, notifications: 150, buckets: 8, seed: 1)
         try snapsync("init phone.db cloud --built-in --name phone")
 
         try title("It publishes them: both datasets, one version.")
@@ -61,7 +63,7 @@ private struct DemoSession {
         try snapsync("import watch.db")
 
         try title("Three notifications are read on the phone; both devices sync.")
-        try snapsync("generate phone.db --mark-read 3 --seed 2")
+        _ = try await SampleFiller.markRead(database: phone, count: 3, seed: 2)
         try snapsync("sync phone.db")
         try snapsync("sync watch.db")
         try snapsync("sync watch.db")

@@ -1,5 +1,6 @@
 public import ArgumentParser
 import CloudStore
+import CommandSupport
 public import SnapshotModel
 import SnapshotSync
 import StrictText

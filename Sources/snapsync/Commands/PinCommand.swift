@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandSupport
 import SnapshotSync
 
 /// `snapsync pin`: excludes a version from pruning.

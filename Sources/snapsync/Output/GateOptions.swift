@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandSupport
 import SnapshotSync
 
 /// The option for the file that states who may sync.

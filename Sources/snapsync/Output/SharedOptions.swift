@@ -1,32 +1,9 @@
 import ArgumentParser
+import CommandSupport
 import Foundation
 import Logging
-import Platform
 import SnapshotSync
 import StrictText
-
-/// Options of every command that prints.
-struct OutputOptions: ParsableArguments {
-    @Flag(name: .long, help: "Print one JSON object instead of text. Errors are JSON on standard error.")
-    var json = false
-
-    var printer: Printer { Printer(isJSON: json) }
-}
-
-/// The argument for a database. `Snapsync.parse` puts SNAPSYNC_DB in its place if it is left out.
-struct DatabaseFile: ParsableArguments {
-    @Argument(help: ArgumentHelp("The SQLite database. Default: SNAPSYNC_DB.", valueName: valueName), completion: .file())
-    var db: String?
-
-    static let valueName = "db"
-
-    func validate() { HintCommands.place = db }
-
-    func path() throws -> String {
-        guard let db else { throw ValidationError("Pass the database as the first argument, or set SNAPSYNC_DB.") }
-        return db
-    }
-}
 
 /// Another path of a database's location.
 struct LocationOption: ParsableArguments {
@@ -42,11 +19,7 @@ struct LocationOption: ParsableArguments {
 
     var path: String? { location ?? Self.ofEnvironment }
 
-    static var ofEnvironment: String? { environment("SNAPSYNC_LOCATION") }
-
-    static func environment(_ name: String) -> String? {
-        System.environment(name).flatMap { $0.isEmpty ? nil : $0 }
-    }
+    static var ofEnvironment: String? { Place.environment("SNAPSYNC_LOCATION") }
 }
 
 /// A database, and another path of its location.
@@ -91,28 +64,21 @@ struct EngineArguments: ParsableArguments {
 struct LookOptions: ParsableArguments {
     @Argument(
         help: ArgumentHelp(
-            "The database, or a shared folder or s3://BUCKET/PREFIX without one. Default: SNAPSYNC_DB, or SNAPSYNC_LOCATION.", valueName: valueName),
+            "The database, or a shared folder or s3://BUCKET/PREFIX without one. Default: SNAPSYNC_DB, or SNAPSYNC_LOCATION.",
+            valueName: Place.databaseOrLocation),
         completion: .file())
     var place: String?
     @OptionGroup var location: LocationOption
     @OptionGroup var zone: ZoneOption
 
-    static let valueName = "db|location"
-
     func validate() { HintCommands.place = place }
 
     /// The database; nil if there is only a location.
-    var database: String? { place.flatMap { Self.isLocation($0) ? nil : $0 } }
-
-    /// A missing file is a database that does not exist.
-    static func isLocation(_ place: String) -> Bool {
-        var isDirectory: ObjCBool = false
-        return place.exact.hasPrefix("s3://") || FileManager.default.fileExists(atPath: place, isDirectory: &isDirectory) && isDirectory.boolValue
-    }
+    var database: String? { place.flatMap { Place.isLocation($0) ? nil : $0 } }
 
     /// The location that is given without a database, with its zone; nil if there is a database.
     func locationAlone() async throws -> (location: String, zone: String)? {
-        guard let place, Self.isLocation(place) else { return nil }
+        guard let place, Place.isLocation(place) else { return nil }
         return (place, try await zone.name(in: place))
     }
 

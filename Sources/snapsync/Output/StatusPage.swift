@@ -1,3 +1,4 @@
+import CommandSupport
 import Crypto
 import Foundation
 import SnapshotSync

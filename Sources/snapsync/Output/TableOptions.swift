@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandSupport
 import SnapshotSync
 
 /// The options for tables that are described from the database, for `init` and `tables describe`.

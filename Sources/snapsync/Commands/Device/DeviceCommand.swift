@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandSupport
 import SnapshotSync
 
 /// `snapsync device`: manages the names of a zone's devices.

@@ -1,5 +1,6 @@
 public import ArgumentParser
 public import CloudStore
+import CommandSupport
 import SnapshotSync
 import StrictText
 

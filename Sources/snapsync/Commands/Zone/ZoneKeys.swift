@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandSupport
 import SnapshotSync
 
 /// `snapsync zone passphrase`: protects this device's key file with a passphrase.

@@ -1,5 +1,6 @@
 import ArgumentParser
 import CloudStore
+import CommandSupport
 import SnapshotSync
 import StrictText
 

@@ -1,31 +1,33 @@
-import ArgumentParser
-import Foundation
-import Logging
+package import ArgumentParser
+package import Foundation
+package import Logging
 import Platform
-import SnapshotSync
-import StrictText
+package import SnapshotSync
+package import StrictText
 
 /// Prints results: for people by default, as one JSON object for programs.
-struct Printer {
-    let isJSON: Bool
+package struct Printer {
+    package let isJSON: Bool
     /// Whether notices are omitted, too, for runs that print nothing if all is well.
-    var isQuiet = false
+    package var isQuiet = false
 
     /// An additional action for an error that ends the command, after it was printed.
-    var failed: @Sendable (SyncError) -> Void = { _ in }
+    package var failed: @Sendable (SyncError) -> Void = { _ in }
+
+    package init(isJSON: Bool) { self.isJSON = isJSON }
 
     /// The logger for the engine. With JSON output only warnings are logged, so that standard error otherwise has at most one object.
-    var logger: Logger {
+    package var logger: Logger {
         var logger = Logger(label: "snapsync")
         if isJSON || isQuiet { logger.logLevel = .warning }
         return logger
     }
 
     /// Prints a report: `lines` for people, or the report itself as JSON.
-    func print(_ report: some Encodable, _ lines: @autoclosure () -> [String]) throws { try print(report, lines: lines().map { Line($0) }) }
+    package func print(_ report: some Encodable, _ lines: @autoclosure () -> [String]) throws { try print(report, lines: lines().map { Line($0) }) }
 
     /// Prints a report, with colours on a terminal.
-    func print(_ report: some Encodable, lines: @autoclosure () -> [Line]) throws {
+    package func print(_ report: some Encodable, lines: @autoclosure () -> [Line]) throws {
         guard !isJSON else { return try StandardStream.output.write(Self.json(report) + "\n") }
         let style = TerminalText(.output), hints = HintCommands()
         let texts = lines().map { style.paint(VisibleText.escape($0.text.exact.hasPrefix("  warning: ") ? hints.complete($0.text) : $0.text), $0.tone) + "\n" }
@@ -35,7 +37,7 @@ struct Printer {
     /// Prints a report of what was done. If standard output cannot be written, the run has not failed: a warning on standard error says so.
     ///
     /// - Parameter isIrreplaceable: whether the report is what the run was for: a plan, or a recovery code. Then it must be written.
-    func done(_ report: some Encodable, isIrreplaceable: Bool = false, _ lines: @autoclosure () -> [String]) throws {
+    package func done(_ report: some Encodable, isIrreplaceable: Bool = false, _ lines: @autoclosure () -> [String]) throws {
         do {
             try print(report, lines())
         } catch let error as SyncError where !isIrreplaceable {
@@ -44,7 +46,7 @@ struct Printer {
     }
 
     /// Prints an error on standard error: a sentence with a hint, or a JSON object.
-    func print(_ error: SyncError) {
+    package func print(_ error: SyncError) {
         let text: String
         if isJSON, let json = try? Self.json(ErrorDocument(error)) {
             text = json
@@ -61,13 +63,13 @@ struct Printer {
     }
 
     /// Encodes a value as JSON without characters that a terminal obeys.
-    static func json(_ value: some Encodable) throws -> String {
+    package static func json(_ value: some Encodable) throws -> String {
         escape(json: String(decoding: try StrictJSON.encode(value), as: UTF8.self))
     }
 
     /// Escapes control characters in the strings of JSON text, without changing its value. JSON always escapes those below U+0020. It need not
     /// escape the others or marks that change the text direction, but some terminals obey them.
-    static func escape(json text: String) -> String {
+    package static func escape(json text: String) -> String {
         guard text.unicodeScalars.contains(where: { VisibleText.isControl($0) && $0 != "\n" }) else { return text }
         return String(
             String.UnicodeScalarView(
@@ -89,7 +91,7 @@ extension Printer {
     /// - Parameters:
     ///   - title: a word for the work, shown until a step reports its progress; nil if no progress is shown.
     ///   - body: gets the progress handler for the engine; nil if no progress is shown.
-    func work(_ title: String?, _ body: (ProgressHandler?) async throws -> Void) async throws {
+    package func work(_ title: String?, _ body: (ProgressHandler?) async throws -> Void) async throws {
         let line = isJSON || isQuiet ? nil : title.flatMap(ProgressLine.begin)
         try await run {
             defer { line?.end() }
@@ -98,7 +100,7 @@ extension Printer {
     }
 
     /// Runs a command's work. An error is printed and ends the process with its code.
-    func run(_ body: () async throws -> Void) async throws {
+    package func run(_ body: () async throws -> Void) async throws {
         do {
             try await body()
         } catch let error as SyncError {
@@ -110,17 +112,17 @@ extension Printer {
 }
 
 /// An error in JSON output.
-struct ErrorDocument: Encodable {
-    let error: SyncError
+package struct ErrorDocument: Encodable {
+    package let error: SyncError
 
-    init(_ error: SyncError) {
+    package init(_ error: SyncError) {
         var error = error
         error.hint = error.hint.map(HintCommands().complete)
         self.error = error
     }
 
     /// A mistake on the command line.
-    init(usage message: String, of command: String) {
+    package init(usage message: String, of command: String) {
         var error = SyncError(SyncError.Code(name: "usage"), at: command, message, hint: "\(command) --help")
         error.identifier = "usage"
         self.error = error
@@ -129,15 +131,15 @@ struct ErrorDocument: Encodable {
 
 extension Format {
     /// `1 entity`, `2 entities`.
-    static func entities(_ value: Int) -> String { count(value, "entity", or: "entities") }
+    package static func entities(_ value: Int) -> String { count(value, "entity", or: "entities") }
 
     /// `4 requests to the bucket, 2.1 kB received, 0 B sent`.
-    static func requests(_ usage: RequestUsage) -> String {
+    package static func requests(_ usage: RequestUsage) -> String {
         "\(count(usage.reads + usage.writes + usage.removals, "request")) to the bucket, \(bytes(usage.bytesReceived)) received, \(bytes(usage.bytesSent)) sent"
     }
 
     /// A line about edits that lost, with each reason; empty if there are none.
-    static func conflicts(_ reasons: [String: Int]) -> [String] {
+    package static func conflicts(_ reasons: [String: Int]) -> [String] {
         let parts = reasons.sorted { $0.key.exact < $1.key.exact }.map { reason, count in
             let edits = self.count(count, "edit")
             return switch reason {
@@ -154,7 +156,7 @@ extension Format {
     }
 
     /// A dataset in a version: its snapshot asset, and the number of change assets after it.
-    static func record(_ record: HistoryReport.Version.Dataset) -> String {
+    package static func record(_ record: HistoryReport.Version.Dataset) -> String {
         let count = record.changeFiles.count
         let changes =
             count == 0 ? "" : ", with \(Format.count(count, "change asset")) of \(bytes(record.changeSize)) up to \(record.changeFiles[count - 1])"

@@ -1,28 +1,28 @@
-import Foundation
-import Logging
-import SnapshotSync
-import StrictText
+package import Foundation
+package import Logging
+package import SnapshotSync
+package import StrictText
 
 /// Standard output and standard error, written without buffering, so that all output is written when the process ends.
-enum StandardStream: Int32 {
+package enum StandardStream: Int32 {
     case output = 1
     case error = 2
 
-    var isTerminal: Bool { isatty(rawValue) == 1 }
+    package var isTerminal: Bool { isatty(rawValue) == 1 }
 
     /// Whether standard input or standard output is a terminal, so that a person and not a scheduler started the program.
-    static var isAnyTerminal: Bool { isatty(STDIN_FILENO) == 1 || output.isTerminal }
+    package static var isAnyTerminal: Bool { isatty(STDIN_FILENO) == 1 || output.isTerminal }
 
     /// Whether a person can answer a question.
-    static var isInputTerminal: Bool { isatty(STDIN_FILENO) == 1 }
+    package static var isInputTerminal: Bool { isatty(STDIN_FILENO) == 1 }
 
     /// Writes a question to standard error, so that standard output contains only results.
-    static func ask(_ text: String) { try? error.write(text) }
+    package static func ask(_ text: String) { try? error.write(text) }
 
     /// Writes a line for people to standard error: `snapsync: warning: …`. Control characters are made visible.
     ///
     /// - Parameter kind: `warning` or `notice`.
-    static func remark(_ kind: String, _ text: String) throws {
+    package static func remark(_ kind: String, _ text: String) throws {
         let style = TerminalText(.error)
         try error.write(
             "\(style.paint("snapsync: \(kind):", kind == "notice" ? nil : kind == "warning" ? .attention : .bad)) \(VisibleText.escape(HintCommands().complete(text)))\n"
@@ -30,19 +30,19 @@ enum StandardStream: Int32 {
     }
 
     /// Writes a whole text, after removing a progress line.
-    func write(_ text: String) throws {
+    package func write(_ text: String) throws {
         ProgressLine.clear()
         try put(text)
     }
 
     /// Writes all bytes, after removing a progress line.
-    func write(_ bytes: UnsafeRawBufferPointer) throws {
+    package func write(_ bytes: UnsafeRawBufferPointer) throws {
         ProgressLine.clear()
         try put(bytes)
     }
 
     /// Writes a whole text without removing a progress line.
-    func put(_ text: String) throws {
+    package func put(_ text: String) throws {
         var text = text
         try text.withUTF8 { try put(UnsafeRawBufferPointer($0)) }
     }
@@ -63,16 +63,16 @@ enum StandardStream: Int32 {
 }
 
 /// A log handler that writes messages in the command's form, `snapsync: warning: …`, to standard error, from level notice on.
-struct StandardErrorLog: LogHandler {
-    var metadata: Logger.Metadata = [:]
-    var logLevel: Logger.Level = .notice
+package struct StandardErrorLog: LogHandler {
+    package var metadata: Logger.Metadata = [:]
+    package var logLevel: Logger.Level = .notice
 
-    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+    package subscript(metadataKey key: String) -> Logger.Metadata.Value? {
         get { metadata[key] }
         set { metadata[key] = newValue }
     }
 
-    func log(event: LogEvent) {
+    package func log(event: LogEvent) {
         let facts = metadata.merging(event.metadata ?? [:]) { $1 }.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }.joined(separator: ", ")
         // If a log message cannot be written, the work continues.
         try? StandardStream.remark("\(event.level)", "\(event.message)" + (facts.isEmpty ? "" : " (\(facts))"))

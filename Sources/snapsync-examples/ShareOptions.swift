@@ -1,11 +1,12 @@
 import ArgumentParser
+import CommandSupport
 import SnapshotSync
 import StrictText
 
 /// The zone of shared projects: through a database's settings, or directly in a location.
 struct ShareOptions: ParsableArguments {
     @Argument(
-        help: ArgumentHelp("A database that is set up, or a shared folder or s3://BUCKET/PREFIX.", valueName: LookOptions.valueName), completion: .file())
+        help: ArgumentHelp("A database that is set up, or a shared folder or s3://BUCKET/PREFIX.", valueName: Place.databaseOrLocation), completion: .file())
     var place: String?
     @Option(name: .long, help: ArgumentHelp("The zone, in the public scope.", valueName: "name"))
     var zone = ProjectSharing.standardZone
@@ -13,7 +14,7 @@ struct ShareOptions: ParsableArguments {
     /// Opens the zone. Reading needs no device name, so a location is enough.
     func sharing(as device: String? = nil) throws -> ProjectSharing {
         guard let place else { throw ValidationError("Pass a location, or a database that snapsync init has set up, as the first argument.") }
-        guard LookOptions.isLocation(place) else { return try SyncEngine.ofCommand(database: place).sharing(device: device, zone: zone) }
+        guard Place.isLocation(place) else { return try SyncEngine.ofCommand(database: place).sharing(device: device, zone: zone) }
         return try ProjectSharing(location: place, device: device ?? ProjectSharing.machineName, zone: zone)
     }
 }

@@ -1,10 +1,11 @@
 import ArgumentParser
+import CommandSupport
 import Foundation
 import SnapshotModel
 import SnapshotSync
 import StrictText
 
-/// `snapsync share`: projects that everyone with access to the cloud can see.
+/// `snapsync-examples share`: projects that everyone with access to the cloud can see.
 struct ShareCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "share",
@@ -14,9 +15,9 @@ struct ShareCommand: AsyncParsableCommand {
             list it, view it and comment on it. Only the device that shared it can replace or remove it.
 
             EXAMPLES
-              snapsync share publish /mnt/share/cloud --file garden.json --owner Anna
-              snapsync share list /mnt/share/cloud
-              snapsync share comment /mnt/share/cloud --project garden --name Ben --text "Lovely!"
+              snapsync-examples share publish /mnt/share/cloud --file garden.json --owner Anna
+              snapsync-examples share list /mnt/share/cloud
+              snapsync-examples share comment /mnt/share/cloud --project garden --name Ben --text "Lovely!"
             """,
         subcommands: [
             SharePublishCommand.self, ShareStatusCommand.self, ShareListCommand.self, ShareShowCommand.self, ShareRemoveCommand.self,
@@ -24,7 +25,7 @@ struct ShareCommand: AsyncParsableCommand {
         ])
 }
 
-/// `snapsync share list`: lists the shared projects, newest first.
+/// `snapsync-examples share list`: lists the shared projects, newest first.
 struct ShareListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
@@ -33,8 +34,8 @@ struct ShareListCommand: AsyncParsableCommand {
             Projects are sorted by the time when they were first shared, so a project that is replaced keeps its position.
 
             EXAMPLES
-              snapsync share list /mnt/share/cloud
-              snapsync share list tracker.db --limit 10 --page 2 --json
+              snapsync-examples share list /mnt/share/cloud
+              snapsync-examples share list tracker.db --limit 10 --page 2 --json
             """)
 
     @OptionGroup var share: ShareOptions
@@ -76,15 +77,15 @@ struct ShareListCommand: AsyncParsableCommand {
     }
 }
 
-/// `snapsync share show`: shows a shared project with its items.
+/// `snapsync-examples share show`: shows a shared project with its items.
 struct ShareShowCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
         abstract: "Show a shared project with its items.",
         discussion: """
             EXAMPLES
-              snapsync share show /mnt/share/cloud --project garden
-              snapsync share show tracker.db --project garden --json | jq '.items[].title'
+              snapsync-examples share show /mnt/share/cloud --project garden
+              snapsync-examples share show tracker.db --project garden --json | jq '.items[].title'
             """)
 
     @OptionGroup var share: ShareOptions
@@ -105,7 +106,7 @@ struct ShareShowCommand: AsyncParsableCommand {
     }
 }
 
-/// `snapsync share status`: shows whether a project is shared.
+/// `snapsync-examples share status`: shows whether a project is shared.
 struct ShareStatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
@@ -114,8 +115,8 @@ struct ShareStatusCommand: AsyncParsableCommand {
             Only the status is fetched, not the project's fields.
 
             EXAMPLES
-              snapsync share status /mnt/share/cloud --project garden
-              test "$(snapsync share status tracker.db --project garden)" = exists
+              snapsync-examples share status /mnt/share/cloud --project garden
+              test "$(snapsync-examples share status tracker.db --project garden)" = exists
             """)
 
     @OptionGroup var share: ShareOptions
@@ -130,15 +131,15 @@ struct ShareStatusCommand: AsyncParsableCommand {
     }
 }
 
-/// `snapsync share comments`: lists the comments on a shared project.
+/// `snapsync-examples share comments`: lists the comments on a shared project.
 struct ShareCommentsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "comments",
         abstract: "List the comments on a shared project, oldest first.",
         discussion: """
             EXAMPLES
-              snapsync share comments /mnt/share/cloud --project garden
-              snapsync share comments tracker.db --project garden --json | jq -r '.comments[].text'
+              snapsync-examples share comments /mnt/share/cloud --project garden
+              snapsync-examples share comments tracker.db --project garden --json | jq -r '.comments[].text'
             """)
 
     @OptionGroup var share: ShareOptions
@@ -156,7 +157,7 @@ struct ShareCommentsCommand: AsyncParsableCommand {
     }
 }
 
-/// `snapsync share comment`: posts a comment on a shared project.
+/// `snapsync-examples share comment`: posts a comment on a shared project.
 struct ShareCommentCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "comment",
@@ -166,8 +167,8 @@ struct ShareCommentCommand: AsyncParsableCommand {
             output if it cannot be sent.
 
             EXAMPLES
-              snapsync share comment /mnt/share/cloud --project garden --name Ben --text "Lovely!"
-              snapsync share comment tracker.db --project garden --name Ben --text - < note.txt
+              snapsync-examples share comment /mnt/share/cloud --project garden --name Ben --text "Lovely!"
+              snapsync-examples share comment tracker.db --project garden --name Ben --text - < note.txt
             """)
 
     @OptionGroup var share: ShareOptions
@@ -204,7 +205,7 @@ struct ShareCommentCommand: AsyncParsableCommand {
     }
 }
 
-/// `snapsync share remove`: removes a project with its items and comments.
+/// `snapsync-examples share remove`: removes a project with its items and comments.
 struct ShareRemoveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove",
@@ -213,8 +214,8 @@ struct ShareRemoveCommand: AsyncParsableCommand {
             Run this on the device that shared the project.
 
             EXAMPLES
-              snapsync share remove /mnt/share/cloud --project garden
-              snapsync share remove tracker.db --project garden --json
+              snapsync-examples share remove /mnt/share/cloud --project garden
+              snapsync-examples share remove tracker.db --project garden --json
             """)
 
     @OptionGroup var share: ShareOptions

@@ -1,8 +1,9 @@
 import ArgumentParser
+import CommandSupport
 import SnapshotSync
 import StrictText
 
-/// `snapsync generate`: adds sample notifications and buckets.
+/// `snapsync-examples generate`: adds sample notifications and buckets.
 struct GenerateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "generate",
@@ -12,8 +13,8 @@ struct GenerateCommand: AsyncParsableCommand {
             table is created. With --mark-read, existing notifications are marked as read instead.
 
             EXAMPLES
-              snapsync generate phone.db --notifications 150 --buckets 8 --seed 1
-              snapsync generate phone.db --mark-read 3
+              snapsync-examples generate phone.db --notifications 150 --buckets 8 --seed 1
+              snapsync-examples generate phone.db --mark-read 3
             """)
 
     @OptionGroup var database: DatabaseFile

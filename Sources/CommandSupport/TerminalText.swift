@@ -1,9 +1,9 @@
-import Foundation
+package import Foundation
 import Platform
-import StrictText
+package import StrictText
 
 /// The meaning of a line in a report, which a terminal shows as a colour.
-enum Tone: String {
+package enum Tone: String {
     case good = "32"
     case attention = "33"
     case bad = "31"
@@ -13,32 +13,32 @@ enum Tone: String {
 ///
 ///     var lines: [Line] = ["phone.db: writer"]
 ///     lines.append(Line("  last error: …", .bad))
-struct Line: ExpressibleByStringInterpolation {
-    let text: String
-    let tone: Tone?
+package struct Line: ExpressibleByStringInterpolation {
+    package let text: String
+    package let tone: Tone?
 
-    init(_ text: String, _ tone: Tone? = nil) { (self.text, self.tone) = (text, tone) }
+    package init(_ text: String, _ tone: Tone? = nil) { (self.text, self.tone) = (text, tone) }
 
-    init(stringLiteral text: String) { self.init(text) }
+    package init(stringLiteral text: String) { self.init(text) }
 }
 
 /// How text is formatted on a stream: a terminal has a width and colours; a file and a pipe have neither.
 ///
 /// Colours follow https://no-color.org: none if `NO_COLOR` is set and not empty, and none if `TERM` is `dumb`. `COLUMNS` sets the width,
 /// otherwise it is the terminal's.
-struct TerminalText {
+package struct TerminalText {
     /// The width in columns; nil for what is no terminal.
-    let width: Int?
-    let hasColours: Bool
+    package let width: Int?
+    package let hasColours: Bool
 
-    init(_ stream: StandardStream) {
-        let columns = LocationOption.environment("COLUMNS").flatMap { Int($0) }
+    package init(_ stream: StandardStream) {
+        let columns = Place.environment("COLUMNS").flatMap { Int($0) }
         width = stream.isTerminal ? columns ?? Terminal.width(of: stream.rawValue) : nil
-        hasColours = stream.isTerminal && LocationOption.environment("NO_COLOR") == nil && LocationOption.environment("TERM") != "dumb"
+        hasColours = stream.isTerminal && Place.environment("NO_COLOR") == nil && Place.environment("TERM") != "dumb"
     }
 
     /// Colours a text by its tone. It must not contain control characters.
-    func paint(_ text: String, _ tone: Tone?) -> String {
+    package func paint(_ text: String, _ tone: Tone?) -> String {
         guard hasColours, let tone else { return text }
         return "\u{1B}[\(tone.rawValue)m\(text)\u{1B}[0m"
     }

@@ -1,6 +1,6 @@
-import Foundation
-import SnapshotSync
-import StrictText
+package import Foundation
+package import SnapshotSync
+package import StrictText
 import Synchronization
 
 /// A progress line on the terminal, shown from the second second of a command on: the progress, the speed, and the remaining time.
@@ -8,7 +8,7 @@ import Synchronization
 ///     encode notifications: 135,000 of 300,000, 45 %  [#########-----------]  52,310/s, 3 s left
 ///
 /// A process has at most one such line. Output to standard output or standard error removes it first, and a question pauses it.
-final class ProgressLine: @unchecked Sendable {
+package final class ProgressLine: @unchecked Sendable {
     // SAFETY: the stored properties are accessed only under `lock`.
     private let lock = NSLock()
     private let title: String
@@ -20,7 +20,7 @@ final class ProgressLine: @unchecked Sendable {
     private var stage: Stage?
 
     /// One step on one dataset.
-    struct Stage {
+    package struct Stage {
         let begin: ContinuousClock.Instant
         let first: SyncProgress
         var latest: SyncProgress
@@ -38,8 +38,8 @@ final class ProgressLine: @unchecked Sendable {
     /// Begins to show the progress of a command; nil if standard error is no terminal, or one that cannot erase a line.
     ///
     /// - Parameter title: a word for the work, such as `restore`, shown until a step reports its progress.
-    static func begin(_ title: String) -> ProgressLine? {
-        guard StandardStream.error.isTerminal, LocationOption.environment("TERM") != "dumb" else { return nil }
+    package static func begin(_ title: String) -> ProgressLine? {
+        guard StandardStream.error.isTerminal, Place.environment("TERM") != "dumb" else { return nil }
         let line = ProgressLine(title)
         current.withLock { $0 = line }
         Task.detached { [weak line] in
@@ -54,10 +54,10 @@ final class ProgressLine: @unchecked Sendable {
     private init(_ title: String) { self.title = title }
 
     /// A handler for the engine's progress reports.
-    var handler: ProgressHandler { { [self] in show($0) } }
+    package var handler: ProgressHandler { { [self] in show($0) } }
 
     /// Removes the line permanently.
-    func end() {
+    package func end() {
         Self.current.withLock { if $0 === self { $0 = nil } }
         lock.withLock {
             hasEnded = true
@@ -66,13 +66,13 @@ final class ProgressLine: @unchecked Sendable {
     }
 
     /// Removes the current line until there is new progress to show.
-    static func clear() {
+    package static func clear() {
         guard let line = current.withLock(\.self) else { return }
         line.lock.withLock { line.hide() }
     }
 
     /// Hides the progress while `body` asks the user something.
-    static func pausing<T>(_ body: () throws -> T) rethrows -> T {
+    package static func pausing<T>(_ body: () throws -> T) rethrows -> T {
         guard let line = current.withLock(\.self) else { return try body() }
         line.lock.withLock {
             line.hide()
@@ -115,7 +115,7 @@ final class ProgressLine: @unchecked Sendable {
     /// The line for a step, at most as wide as the terminal.
     ///
     /// - Parameter rate: entities per second, if known.
-    static func text(_ progress: SyncProgress, rate: Double?, columns: Int) -> String {
+    package static func text(_ progress: SyncProgress, rate: Double?, columns: Int) -> String {
         let count = progress.entityCount, total = progress.expectedCount.flatMap { $0 >= count && $0 > 0 ? $0 : nil }
         let done = total.map { "\(Format.count(count)) of \(Format.count($0)), \(count * 100 / $0) %" } ?? Format.count(count)
         let left = total.flatMap { total in rate.map { Int((Double(total - count) / max($0, 1)).rounded(.up)) } }

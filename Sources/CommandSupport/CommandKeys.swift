@@ -1,10 +1,10 @@
-import Logging
+package import Logging
 import Platform
-import SnapshotSync
+package import SnapshotSync
 
 extension FileKeyStore {
     /// The key files for a command. The user types their passphrase at the terminal.
-    static func ofCommand(locksNewKeys: Bool = false) -> FileKeyStore {
+    package static func ofCommand(locksNewKeys: Bool = false) -> FileKeyStore {
         FileKeyStore(locksNewKeys: locksNewKeys, protectsMemory: true) { question in
             let limit = 1024
             guard
@@ -25,7 +25,7 @@ extension FileKeyStore {
 }
 
 extension SyncEngine {
-    static func ofCommand(database: String, location: String? = nil, logger: Logger = Logger(label: "snapsync")) throws -> SyncEngine {
+    package static func ofCommand(database: String, location: String? = nil, logger: Logger = Logger(label: "snapsync")) throws -> SyncEngine {
         var options = EngineOptions(keys: FileKeyStore.ofCommand(), logger: logger)
         options.cloudPath = location
         return try SyncEngine(database: database, options: options)

@@ -1,21 +1,21 @@
-import ArgumentParser
+package import ArgumentParser
 import Platform
-import StrictText
+package import StrictText
 
 /// Completes the commands of the program in a hint, so that they run when they are pasted.
 ///
 /// The engine writes `snapsync import`, and does not know how the database was named. Each command that takes the database of this run gets it as its
 /// first argument, unless that stands there already, or the hint says that it is for another device: `snapsync sync on desk`. So it is with a location.
-struct HintCommands {
+package struct HintCommands {
     /// The database or location of this run, which the parser sets; nil if it has none.
-    nonisolated(unsafe) static var place: String?
+    package nonisolated(unsafe) static var place: String?
 
     /// The same as a word of a shell.
-    let place: String?
+    package let place: String?
 
-    init(place: String? = Self.place) { self.place = place?.shellWord }
+    package init(place: String? = Self.place) { self.place = place?.shellWord }
 
-    func complete(_ text: String) -> String {
+    package func complete(_ text: String) -> String {
         guard place != nil, text.exact.contains("snapsync ") else { return text }
         var clauses = [""]
         for scalar in text.unicodeScalars {
@@ -43,13 +43,13 @@ struct HintCommands {
 }
 
 /// The command that the first words of a command line name.
-struct CommandPath {
+package struct CommandPath {
     /// The command, or the default subcommand of the one that is named.
-    private(set) var command: any ParsableCommand.Type = Snapsync.self
+    private(set) var command: any ParsableCommand.Type = Program.root
     /// How many words name it.
     private(set) var count = 0
 
-    init(_ words: [String]) {
+    package init(_ words: [String]) {
         for word in words {
             guard let next = command.configuration.subcommands.first(where: { $0.configuration.commandName == word }) else { break }
             (command, count) = (next, count + 1)
@@ -58,10 +58,10 @@ struct CommandPath {
     }
 
     /// Whether the first argument is a database, or a database or location.
-    var takesDatabase: Bool { takesLocation || usage.exact.contains("<\(DatabaseFile.valueName)>") }
+    package var takesDatabase: Bool { takesLocation || usage.exact.contains("<\(Place.database)>") }
 
     /// Whether the first argument is a database or a location.
-    var takesLocation: Bool { usage.exact.contains("<\(LookOptions.valueName)>") }
+    package var takesLocation: Bool { usage.exact.contains("<\(Place.databaseOrLocation)>") }
 
-    private var usage: String { count == 0 ? "" : Snapsync.usageString(for: command) }
+    private var usage: String { count == 0 ? "" : Program.root.usageString(for: command) }
 }

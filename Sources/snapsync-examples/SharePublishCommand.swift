@@ -1,10 +1,11 @@
 import ArgumentParser
+import CommandSupport
 import Foundation
 import SnapshotModel
 import SnapshotSync
 import StrictText
 
-/// `snapsync share publish`: shares a project with its items.
+/// `snapsync-examples share publish`: shares a project with its items.
 struct SharePublishCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "publish",
@@ -14,7 +15,7 @@ struct SharePublishCommand: AsyncParsableCommand {
             never a mixture. If it is unchanged, no version is made. The file is described in docs/from-cloudkit.md.
 
             EXAMPLES
-              snapsync share publish /mnt/share/cloud --file garden.json --owner Anna
+              snapsync-examples share publish /mnt/share/cloud --file garden.json --owner Anna
             """)
 
     @OptionGroup var share: ShareOptions

@@ -1,0 +1,105 @@
+package import ArgumentParser
+import Foundation
+import Logging
+import Platform
+package import StrictText
+
+/// A program of commands: parses its arguments, runs the command that they name, and prints errors.
+package enum Program {
+    /// The root command.
+    package nonisolated(unsafe) static var root: any AsyncParsableCommand.Type = NoCommand.self
+
+    private struct NoCommand: AsyncParsableCommand {}
+
+    /// Runs the program.
+    ///
+    /// - Parameters:
+    ///   - welcome: what it prints without arguments; nil for the help.
+    ///   - elsewhere: what other programs call a command, for suggestions.
+    package static func run(_ program: any AsyncParsableCommand.Type, welcome: String? = nil, elsewhere: [ExactText: String] = [:]) async {
+        root = program
+        // Without the parser, which looks at all commands first.
+        if ProgramArguments.words == ["--version"] { return print(root.configuration.version) }
+        System.shareHeap()
+        LoggingSystem.bootstrap { _ in StandardErrorLog() }
+        let words = ProgramArguments.words
+        if words.isEmpty, let welcome { return print(welcome) }
+        if let mistyped = MistypedCommand(in: words, elsewhere: elsewhere) { mistyped.error.exit() }
+        do {
+            var command = try await parse(words)
+            do {
+                if var asynchronous = command as? any AsyncParsableCommand { try await asynchronous.run() } else { try command.run() }
+            } catch let error as ValidationError {
+                // What only the run finds missing, such as a database.
+                UsageError(error.message, of: type(of: command)).exit()
+            }
+        } catch {
+            let text = root.fullMessage(for: error)
+            if root.exitCode(for: error) == .validationFailure, !text.isEmpty {
+                UsageError.exit(root.message(for: error), of: UsageError.name(of: root), text: text + "\n")
+            }
+            root.exit(withError: error)
+        }
+    }
+
+    /// Parses the arguments, with SNAPSYNC_DB or SNAPSYNC_LOCATION in the place of a database that is left out.
+    private static func parse(_ words: [String]) async throws -> any ParsableCommand {
+        let path = CommandPath(words)
+        let location = path.takesLocation ? Place.environment("SNAPSYNC_LOCATION") : nil
+        guard path.takesDatabase, let standard = Place.environment("SNAPSYNC_DB") ?? location else { return try await root.asyncParseAsRoot(words) }
+        var completed = words
+        completed.insert(standard, at: path.count)
+        if let first = words.dropFirst(path.count).first(where: { !$0.exact.hasPrefix("-") }), isPlace(first) {
+            // The arguments name one.
+        } else if let command = try? await root.asyncParseAsRoot(completed) {
+            return command
+        }
+        return try await root.asyncParseAsRoot(words)
+    }
+
+    /// Whether a word is an existing file or folder, or a bucket.
+    private static func isPlace(_ word: String) -> Bool { word.exact.hasPrefix("s3://") || FileManager.default.fileExists(atPath: word) }
+}
+
+/// A mistyped command: a word in a command's place that is no command. The argument parser takes such a word for an argument too many.
+struct MistypedCommand {
+    /// The word that the user typed.
+    let word: String
+    /// The command that is most similar; nil if none is similar.
+    let suggestion: String?
+    /// The command whose subcommand was meant: the program itself, or one such as `member`.
+    let parent: any ParsableCommand.Type
+
+    /// Searches `words`, the arguments without the program's name, for a mistyped command; nil if there is none. The words after `help` are
+    /// searched, too.
+    init?(in words: [String], elsewhere: [ExactText: String]) {
+        var parent: any ParsableCommand.Type = Program.root
+        for word in words.first == "help" ? words.dropFirst() : words[...] {
+            let commands = parent.configuration.subcommands
+            guard !commands.isEmpty, !word.hasPrefix("-"), word != "help" else { return nil }
+            if let command = commands.first(where: { $0.configuration.commandName == word }) {
+                parent = command
+                continue
+            }
+            let names = commands.compactMap { $0.configuration.commandName }
+            let distances = names.map { (name: $0, distance: $0.exact.hasPrefix(word) ? 0 : word.difference(from: $0).count) }
+            // A file in the place of a default subcommand is its database.
+            guard parent.configuration.defaultSubcommand == nil || !FileManager.default.fileExists(atPath: word) else { return nil }
+            // Two differences are one wrong letter, two swapped letters, or two missing or extra letters.
+            let known = parent == Program.root ? elsewhere[word.exact] : nil
+            let nearest = known ?? distances.min { $0.distance < $1.distance }.flatMap { $0.distance <= 2 ? $0.name : nil }
+            // The default subcommand takes words that are no command.
+            guard nearest != nil || parent.configuration.defaultSubcommand == nil else { return nil }
+            (self.word, suggestion, self.parent) = (word, nearest, parent)
+            return
+        }
+        return nil
+    }
+
+    /// The error that says so, with the usage of ``parent``.
+    var error: UsageError {
+        let program = UsageError.name(of: Program.root), other = parent == Program.root && suggestion?.exact.contains(" ") == true
+        let next = suggestion.map { "Did you mean '\(other ? "\(program) " : "")\($0)'?" } ?? "'\(UsageError.name(of: parent)) --help' lists the commands."
+        return UsageError("Unknown command '\(word)'. \(next)", of: parent)
+    }
+}
