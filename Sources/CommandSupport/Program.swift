@@ -38,8 +38,35 @@ package enum Program {
             if root.exitCode(for: error) == .validationFailure, !text.isEmpty {
                 UsageError.exit(root.message(for: error), of: UsageError.name(of: root), text: text + "\n")
             }
-            root.exit(withError: error)
+            guard root.exitCode(for: error).isSuccess else { root.exit(withError: error) }
+            print(text.exact.split(separator: "\n", omittingEmptySubsequences: false).map(wrapped).joined(separator: "\n"))
         }
+    }
+
+    /// A line of the help; the parser breaks all but the usage.
+    private static func wrapped(_ line: String) -> String {
+        guard line.exact.hasPrefix("USAGE: "), line.utf8.count > 80 else { return line }
+        var lines = [""], depth = 0, word = ""
+        for scalar in line.unicodeScalars {
+            depth += scalar == "[" ? 1 : scalar == "]" ? -1 : 0
+            guard scalar == " ", depth == 0 else {
+                word.unicodeScalars.append(scalar)
+                continue
+            }
+            add()
+        }
+        add()
+        func add() {
+            if lines[lines.count - 1].isEmpty {
+                lines[lines.count - 1] = word
+            } else if lines[lines.count - 1].utf8.count + 1 + word.utf8.count <= 80 {
+                lines[lines.count - 1] += " \(word)"
+            } else {
+                lines.append("         \(word)")
+            }
+            word = ""
+        }
+        return lines.joined(separator: "\n")
     }
 
     /// Parses the arguments, with SNAPSYNC_DB or SNAPSYNC_LOCATION in the place of a database that is left out.
