@@ -57,7 +57,7 @@ extension CloudKitRecord {
     /// - Throws: ``CloudError`` with `.damaged`.
     func byteCount(at path: String) throws(CloudError) -> Int {
         guard case .integer(let size) = fields[CloudKitFile.size], size >= 0 else {
-            throw CloudError(.damaged, at: path, "the record is none of this cloud: it has no size", hint: CloudError.damageHint)
+            throw CloudError(.damaged, at: path, "the record is none of this location: it has no size", hint: CloudError.damageHint)
         }
         return Int(size)
     }
@@ -73,7 +73,7 @@ extension CloudKitRecord {
             do { content = try Data(contentsOf: file, options: .alwaysMapped) } catch {
                 throw CloudError(.pending, at: path, "the downloaded file cannot be read", hint: "try again", isRetryable: true)
             }
-        default: throw CloudError(.damaged, at: path, "the record is none of this cloud: it has no content", hint: CloudError.damageHint)
+        default: throw CloudError(.damaged, at: path, "the record is none of this location: it has no content", hint: CloudError.damageHint)
         }
         let size = try byteCount(at: path)
         guard content.count == size else {

@@ -39,7 +39,7 @@ final class CloudKitStore: ObjectStore {
         guard scope == .public else { return privateDatabase }
         guard let publicDatabase else {
             throw CloudError(
-                .invalidArguments, at: scope.rawValue, "this cloud was opened without a public database", hint: "pass the container's public database, too")
+                .invalidArguments, at: scope.rawValue, "this location was opened without a public database", hint: "pass the container's public database, too")
         }
         return publicDatabase
     }
@@ -63,7 +63,7 @@ final class CloudKitStore: ObjectStore {
         guard let record = try record(path, nil) else { return nil }
         let size = try record.byteCount(at: path)
         guard size <= limit else {
-            throw CloudError(.limitExceeded, at: path, "\(size) bytes, of which at most \(limit) are read", hint: "the record is none of this cloud")
+            throw CloudError(.limitExceeded, at: path, "\(size) bytes, of which at most \(limit) are read", hint: "the record is none of this location")
         }
         return try record.content(at: path)
     }

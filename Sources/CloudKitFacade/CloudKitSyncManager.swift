@@ -282,7 +282,7 @@ extension CloudKitSyncManager {
         calls.enqueue {
             self.keep(
                 SyncError(
-                    .refused, step: .announce, at: "the cloud", "a version is the whole dataset; no record is deleted alone",
+                    .refused, step: .announce, at: "the location", "a version is the whole dataset; no record is deleted alone",
                     hint: "delete the row in the database, then call \(call)"))
             completion?(false)
         }

@@ -318,7 +318,7 @@ public final class SyncEngine: Sendable {
         let expected = try database.read { try $0.settings.exists() ? $0.settings.read().cloudUUID : nil }
         guard let expected, let found = try? await backend.identity(), found.uuid != expected else { return }
         throw SyncError(
-            .refused, step: .open, at: "cloud \(found.uuid)", "\(database.path) was set up with another cloud, \(expected)",
+            .refused, step: .open, at: "location \(found.uuid)", "\(database.path) was set up with another location, \(expected)",
             hint: "pass the backend that the database was set up with, or detach the database and set it up again")
     }
 

@@ -63,7 +63,7 @@ public final class SyncWatcher: Sendable {
             case .look:
                 schedule.looked(found: device.hasChanges(), at: time())
             case .sync(let cause):
-                for reason in [databaseEvents.arm(), zoneEvents.map { $0.arm() } ?? "the backend of this cloud reports no events"].compactMap({ $0 })
+                for reason in [databaseEvents.arm(), zoneEvents.map { $0.arm() } ?? "the backend of this location reports no events"].compactMap({ $0 })
                 where reported.insert(reason).inserted { tell(.polling(reason: reason)) }
                 schedule.begins()
                 let began = time()

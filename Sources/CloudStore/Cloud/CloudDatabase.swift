@@ -108,7 +108,7 @@ open class CloudDatabase: @unchecked Sendable {
         _ = try ContainerIdentifier(container)
         let made = try await CloudDatabase(store).blocking { store in
             try makeMarker(in: store, container: container) {
-                guard try store.list("", first: 1).isEmpty else { throw CloudError(.notACloud, at: store.place, "other objects are there, and no cloud") }
+                guard try store.list("", first: 1).isEmpty else { throw CloudError(.notACloud, at: store.place, "other objects are there, and no location") }
             }
         }
         try ContainerIdentifier.verify(container, isThatOf: made.identity)
@@ -518,7 +518,7 @@ extension CloudDatabase {
 
     private func found(_ zone: ZoneID, in store: any ObjectStore) throws -> ZoneInfo {
         guard let info = try info(of: zone, in: store) else {
-            throw CloudError(.zoneNotFound, at: "\(zone)", "there is no such zone in this cloud", hint: "run snapsync init on the writer first")
+            throw CloudError(.zoneNotFound, at: "\(zone)", "there is no such zone in this location", hint: "run snapsync init on the writer first")
         }
         return info
     }

@@ -24,16 +24,16 @@ enum ErrorRows {
         cloud.partialFailure|2 partialFailure|never|some records of a request failed, each for its own reason
         Not everything was saved|Some changes could not be saved.|Look at the error of each change.
         Salvataggio incompleto|Alcune modifiche non sono state salvate.|Controlla l’errore di ciascuna modifica.
-        cloud.cloudUnavailable|3 networkUnavailable|later|the cloud is not there: not mounted, or no network
+        cloud.cloudUnavailable|3 networkUnavailable|later|the location is not there: not mounted, or no network
         Not reachable|The shared data cannot be reached at the moment.|Check the network or the shared folder, then try again.
         Non raggiungibile|I dati condivisi non sono raggiungibili in questo momento.|Controlla la rete o la cartella condivisa, poi riprova.
         cloud.inputOutput|4 networkFailure|later|a read or a write failed on the way
         Connection failed|The shared data could not be read or written.|Check the disk and the network, then try again.
         Connessione non riuscita|Non è stato possibile leggere o scrivere i dati condivisi.|Controlla il disco e la rete, poi riprova.
-        cloud.badContainer|5 badContainer|after the next step|another cloud or another container stands there
+        cloud.badContainer|5 badContainer|after the next step|another location or another container stands there
         Other data found|This is not the data that belongs to the app.|Choose the folder or the account that the app was set up with.
         Trovati altri dati|Questi non sono i dati dell’app.|Scegli la cartella o l’account con cui l’app è stata configurata.
-        cloud.notACloud|5 badContainer|after the next step|the directory is there and is not a cloud
+        cloud.notACloud|5 badContainer|after the next step|the directory is there and is not a location
         No shared data|There is no shared data in this place.|Choose another place, or set sync up there.
         Nessun dato condiviso|In questa posizione non ci sono dati condivisi.|Scegli un’altra posizione o configura lì la sincronizzazione.
         cloud.serviceUnavailable|6 serviceUnavailable|later|the service is down|foreign
@@ -73,7 +73,7 @@ enum ErrorRows {
         cloud.serverRejectedRequest|15 serverRejectedRequest|never|the request was refused for good|foreign
         Request refused|The request was refused.|Report it, with the details.
         Richiesta rifiutata|La richiesta è stata rifiutata.|Segnala il problema con i dettagli.
-        cloud.clockUnusable|15 serverRejectedRequest|after the next step|a clock is outside 2000 to 2100, or a day off the cloud's
+        cloud.clockUnusable|15 serverRejectedRequest|after the next step|a clock is outside 2000 to 2100, or a day off the location's
         Wrong clock|The clock of this device is wrong.|Set the date and the time, then try again.
         Orologio errato|L’orologio di questo dispositivo è sbagliato.|Imposta la data e l’ora, poi riprova.
         cloud.rolledBack|15 serverRejectedRequest|after the next step|the zone's history ends before what this device has read, or is another
@@ -159,7 +159,7 @@ enum ErrorRows {
         sync.nothingThere|-|after the next step|what was asked for is not there
         Not found|What you asked for is not there.|Check its name and its place.
         Non trovato|Ciò che hai chiesto non c’è.|Controlla il nome e la posizione.
-        sync.cloudUnavailable|-|later|the cloud is not there
+        sync.cloudUnavailable|-|later|the location is not there
         Not reachable|The shared data cannot be reached at the moment.|Check the network or the shared folder, then try again.
         Non raggiungibile|I dati condivisi non sono raggiungibili in questo momento.|Controlla la rete o la cartella condivisa, poi riprova.
         sync.inputOutput|-|later|reading or writing failed
@@ -242,10 +242,10 @@ enum ErrorRows {
         gate.entitlementUnknown|-|later|nobody can say whether the user is entitled, and no earlier answer holds any longer
         Plan not confirmed|It could not be confirmed that your plan includes sync.|Check the network and the date, then try again.
         Piano non confermato|Non è stato possibile confermare che il tuo piano comprenda la sincronizzazione.|Controlla la rete e la data, poi riprova.
-        gate.noAccount|-|after the next step|nobody is signed in to the account that the cloud needs
+        gate.noAccount|-|after the next step|nobody is signed in to the account that the location needs
         Not signed in|Nobody is signed in, so nothing can be synced.|Sign in. Your changes are kept until then.
         Accesso non effettuato|Nessuno ha effettuato l’accesso, quindi non è possibile sincronizzare.|Accedi. Fino ad allora le tue modifiche restano salvate.
-        gate.accountRestricted|-|after the next step|the account may not use the cloud
+        gate.accountRestricted|-|after the next step|the account may not use the location
         Account restricted|This account may not use the shared data.|Ask whoever manages the account.
         Account limitato|Questo account non può usare i dati condivisi.|Chiedi a chi gestisce l’account.
         gate.accountUnavailable|-|later|there is an account, and it cannot be used just now, or nobody can tell

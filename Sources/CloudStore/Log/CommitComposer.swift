@@ -110,7 +110,7 @@ package enum CommitClock {
     package static func verify(_ clock: Instant, against cloud: Instant) throws(CloudError) {
         guard abs(clock.microseconds - cloud.microseconds) < dayInMicroseconds else {
             throw CloudError(
-                .clockUnusable, at: "clock", "this device's clock says \(clock), the cloud's \(cloud)",
+                .clockUnusable, at: "clock", "this device's clock says \(clock), the location's \(cloud)",
                 hint: "set the clock that is wrong, then try again")
         }
     }

@@ -99,7 +99,7 @@ extension CommitDocument {
     /// - Parameter records: ``saved``, as records.
     func fault(number: Int, of history: HistoryID, saving records: [CloudRecord]) -> String? {
         guard self.number == number, (1...CloudNames.largestNumber).contains(number) else { return "the commit says another number than its name" }
-        guard cloud == history.cloud, zone == history.zone.description else { return "the commit is one of another cloud or zone" }
+        guard cloud == history.cloud, zone == history.zone.description else { return "the commit is one of another location or zone" }
         guard (number == 1) == (parent == nil), parent.map(ContentHash.isHash) ?? true else { return "the parent's hash is not one" }
         guard (requires?.contains(CommitDocument.signedRequirement) == true) == history.isSigned else {
             return history.isSigned ? "the zone is signed, and the commit does not say so" : "the commit says that the zone is signed, and zone.json does not"

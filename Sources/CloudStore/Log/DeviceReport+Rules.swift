@@ -16,7 +16,7 @@ extension DeviceReport {
         if let history, isSigned {
             let proof = try ChecksummedDocument.decode(Proof.self, named: DeviceReport.sealName, from: bytes, at: place, isSigned: true)
             guard proof.cloud == history.cloud, proof.zone == history.zone.description else {
-                throw CloudError(.damaged, at: place, "a report of another cloud or zone", hint: CloudError.damageHint)
+                throw CloudError(.damaged, at: place, "a report of another location or zone", hint: CloudError.damageHint)
             }
             let keys = DevicePublicKeys(signing: proof.key, sealing: proof.sealKey)
             guard keys.isWellFormed, keys.sealingKind == history.protection.sealingKeyKind else {

@@ -53,7 +53,7 @@ package enum MessageDocument {
         }
         let envelope = try ChecksummedDocument.decode(Envelope.self, named: sealName, from: bytes, at: place, isSigned: history.isSigned)
         guard envelope.cloud == history.cloud, envelope.zone == history.zone.description else {
-            throw damaged(place, "it is a message of another cloud or zone")
+            throw damaged(place, "it is a message of another location or zone")
         }
         guard envelope.id == name.id else { throw damaged(place, "it says another id than its name") }
         guard envelope.sender == name.sender else { throw damaged(place, "its sender is not the device whose folder it lies in") }

@@ -130,12 +130,12 @@ final class CloudMarkerReader: Sendable {
         guard let bytes = try store.get(path, limit: CloudMarker.byteLimit) else {
             throw CloudError(
                 expected == nil ? .notACloud : .cloudUnavailable, at: place, "there is no \(path) \(words.there)",
-                hint: expected == nil ? "check \(words.new), or make a cloud there with snapsync init" : "check \(words.known); nothing was touched")
+                hint: expected == nil ? "check \(words.new), or make a location there with snapsync init" : "check \(words.known); nothing was touched")
         }
         let identity = try CloudMarker.identity(from: bytes)
         if let expected, expected != identity.uuid {
             throw CloudError(
-                .badContainer, at: place, "this is the cloud \(identity.uuid), not \(expected)",
+                .badContainer, at: place, "this is the location \(identity.uuid), not \(expected)",
                 hint: "name the right \(words.right), or start anew: snapsync detach, then init")
         }
         if let container { try ContainerIdentifier.verify(container, isThatOf: identity) }

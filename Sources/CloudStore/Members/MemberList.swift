@@ -166,7 +166,7 @@ extension MemberList {
             throw Self.untrusted(place, error.reason)
         }
         guard statement.cloud == history.cloud, statement.zone == history.zone.description else {
-            throw Self.untrusted(place, "it is of another cloud or zone")
+            throw Self.untrusted(place, "it is of another location or zone")
         }
         guard statement.number == number, statement.parent == head, (statement.action == .create) == (number == 1) else {
             throw Self.untrusted(place, "it does not follow the one before")

@@ -216,7 +216,7 @@ package final class ZoneAuthority: Sendable {
                 throw CloudError(
                     .rolledBack, at: "\(history.zone)",
                     "the zone ends at commit \(token?.number ?? 0), and this device has joined it at commit \(floor.number)",
-                    hint: "an older copy of the cloud was put back; run snapsync check")
+                    hint: "an older copy of the location was put back; run snapsync check")
             }
             guard let found = hash(floor.number), found != floor.hash else { continue }
             throw CloudError(

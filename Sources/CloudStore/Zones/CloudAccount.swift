@@ -61,7 +61,7 @@ extension AccountStatus {
         case .noAccount:
             CloudError(.notAuthenticated, at: place, "there is no account", hint: "sign in; what was changed here is kept")
         case .restricted:
-            CloudError(.managedAccountRestricted, at: place, "the account may not use the cloud", hint: "ask whoever manages the account")
+            CloudError(.managedAccountRestricted, at: place, "the account may not use the location", hint: "ask whoever manages the account")
         case .couldNotDetermine:
             CloudError(.accountTemporarilyUnavailable, at: place, "the account's state is not known", hint: "try again later", isRetryable: true)
         case .temporarilyUnavailable:

@@ -30,7 +30,7 @@ public struct ContainerIdentifier: Hashable, Sendable, CustomStringConvertible {
     package static func verify(_ expected: String, isThatOf cloud: CloudIdentity) throws(CloudError) {
         guard cloud.container == expected else {
             throw CloudError(
-                .badContainer, at: "container", "the cloud belongs to \(cloud.container), not to \(expected)",
+                .badContainer, at: "container", "the location belongs to \(cloud.container), not to \(expected)",
                 hint: "check the path and the container identifier")
         }
     }

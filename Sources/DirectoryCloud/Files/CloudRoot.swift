@@ -68,7 +68,7 @@ enum CloudRoot {
         guard try besideOthers || root.names().allSatisfy({ $0.exact.hasPrefix(".") || $0 == "lost+found" }) else {
             // Another device may have made it a cloud since the first check.
             if let found = try marker(in: root) { return found }
-            throw CloudError(.notACloud, at: path, "the directory holds other files and is not a cloud", hint: "give an empty directory")
+            throw CloudError(.notACloud, at: path, "the directory holds other files and is not a location", hint: "give an empty directory")
         }
         // Before anything is written: the directory above may have given it rights for others.
         if isMade { try root.attempt(at: path) { () throws(SystemFault) in try calls.setMode(root.descriptor.number, 0o700) } }
@@ -113,7 +113,7 @@ enum CloudRoot {
 
     static func missingMarker(_ path: String, expected: Bool) -> CloudError {
         guard expected else {
-            return CloudError(.notACloud, at: path, "there is no cloud.json in it", hint: "check the path, or make a cloud there with snapsync init")
+            return CloudError(.notACloud, at: path, "there is no cloud.json in it", hint: "check the path, or make a location there with snapsync init")
         }
         return CloudError(
             .cloudUnavailable, at: path, "the directory is there, but its cloud.json is not", hint: "mount the directory; nothing was touched",
@@ -122,7 +122,7 @@ enum CloudRoot {
 
     static func otherCloud(_ path: String, found: String, expected: String) -> CloudError {
         CloudError(
-            .badContainer, at: path, "this is the cloud \(found), not \(expected)",
+            .badContainer, at: path, "this is the location \(found), not \(expected)",
             hint: "mount the right directory, or start anew: snapsync detach, then init with the new directory")
     }
 }

@@ -130,10 +130,10 @@ extension SystemFault {
         if isOutOfSpace {
             CloudError(.quotaExceeded, at: place, "\(call): \(words)", hint: "make room, then try again; nothing was published")
         } else if isForbidden {
-            CloudError(.permissionFailure, at: place, "\(call): \(words)", hint: "give this user the right to read and write the cloud directory")
+            CloudError(.permissionFailure, at: place, "\(call): \(words)", hint: "give this user the right to read and write the shared folder")
         } else if isStale {
             CloudError(
-                .serverResponseLost, at: place, "\(call): \(words)", hint: "try again; if it stays so, mount the cloud directory anew", isRetryable: true)
+                .serverResponseLost, at: place, "\(call): \(words)", hint: "try again; if it stays so, mount the shared folder anew", isRetryable: true)
         } else if isWrongKind {
             CloudError(
                 .damaged, at: place, "something else than a plain file or directory stands there (\(words))",

@@ -30,7 +30,7 @@ enum PutIfAbsentStrategy: Sendable, CaseIterable {
         throw CloudError(
             .inputOutput, at: folder.ownPlace,
             "this file system can neither link a file nor rename it without replacing another (\(reasons.joined(separator: "; ")))",
-            hint: "put the cloud on another file system; docs/cloud-directory.md lists those that work")
+            hint: "put the location on another file system; docs/cloud-directory.md lists those that work")
     }
 
     /// The method's name in error messages.

@@ -82,7 +82,7 @@ public final class ObjectCloud: CloudDatabase, @unchecked Sendable {
             // A killed test leaves objects of its own, fewer than one page of a listing.
             guard try client.list("", first: 1000).allSatisfy({ BucketProbe.isOwn($0.path) }) else {
                 throw CloudError(
-                    .notACloud, at: client.location.description, "other objects are there, and no cloud",
+                    .notACloud, at: client.location.description, "other objects are there, and no location",
                     hint: "give a prefix that no object has: s3://BUCKET/PREFIX")
             }
             try trial()

@@ -313,7 +313,7 @@ extension ObjectClient {
         case .cut:
             return CloudError(.serverResponseLost, at: path ?? place, "the connection ended early: \(fault.reason)", hint: "try again", isRetryable: true)
         case .tooLong:
-            return CloudError(.limitExceeded, at: path ?? place, fault.reason, hint: "the object or the server is not one of this cloud")
+            return CloudError(.limitExceeded, at: path ?? place, fault.reason, hint: "the object or the server is not one of this location")
         }
     }
 

@@ -84,7 +84,7 @@ private struct LimitLayer: CloudLayer {
         // A commit that makes the data smaller is allowed even if the quota is already exceeded.
         guard sum > quota, sum > before else { return }
         throw CloudError(
-            .quotaExceeded, at: "\(zone)", "the cloud would hold \(sum) bytes, the quota is \(quota)",
+            .quotaExceeded, at: "\(zone)", "the location would hold \(sum) bytes, the quota is \(quota)",
             hint: "make room, then try again; nothing was lost")
     }
 

@@ -92,7 +92,7 @@ public struct SyncGate: Sendable {
         switch options.account?.status {
         case nil, .available: nil
         case .noAccount: GateReason(.noAccount, "nobody is signed in", hint: "sign in; what was changed here is kept and syncs then")
-        case .restricted: GateReason(.accountRestricted, "the account may not use the cloud", hint: "ask whoever manages the account")
+        case .restricted: GateReason(.accountRestricted, "the account may not use the location", hint: "ask whoever manages the account")
         case .temporarilyUnavailable: GateReason(.accountUnavailable, "the account cannot be used just now", hint: "try again later, or sign in again")
         case .couldNotDetermine: GateReason(.accountUnavailable, "the account's state is not known", hint: "try again later")
         }

@@ -176,8 +176,8 @@ package struct FirstImport {
     static func undecidedRows(of schema: DatasetSchema, at database: String, step: SyncStep, hint: String) -> SyncError {
         SyncError(
             .refused, step: step, at: "\(database), table \(schema.table)",
-            "the table has rows that did not come from this cloud; choose whether the first import keeps or replaces them; nothing was changed",
-            hint: "\(hint) --keep-local (rows that the cloud lacks stay) or --replace-local (the cloud's alone)")
+            "the table has rows that did not come from this location; choose whether the first import keeps or replaces them; nothing was changed",
+            hint: "\(hint) --keep-local (rows that the location lacks stay) or --replace-local (the location's alone)")
     }
 
     /// Whether a dataset is imported for the first time.

@@ -99,7 +99,7 @@ package final class ImportLedger {
             return "\(event.dataset): \(Format.count(keys.count, "entity", or: "entities")) \(event.what) (\(shown))"
         }.sorted()
             + copies.values.joined().map {
-                "\($0.schema.name): \(Format.count($0.count, "own row")) gave way to the cloud's and \(Format.word($0.count, "is", or: "are")) kept in \($0.path)"
+                "\($0.schema.name): \(Format.count($0.count, "own row")) gave way to the location's and \(Format.word($0.count, "is", or: "are")) kept in \($0.path)"
             }.sorted()
     }
 }

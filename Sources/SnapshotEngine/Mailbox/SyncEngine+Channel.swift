@@ -36,7 +36,7 @@ extension SyncEngine {
             let device = try publisher()
             guard envelope.cloud.exact == device.settings.cloudUUID.exact, envelope.zone.exact == "\(device.zone)".exact else {
                 throw SyncError(
-                    .refused, step: .verify, at: ChannelMessage.place, "it is of another cloud or zone than this database",
+                    .refused, step: .verify, at: ChannelMessage.place, "it is of another location or zone than this database",
                     hint: "send a reader's messages to the publisher of its own zone")
             }
             let message = envelope.message
@@ -101,7 +101,7 @@ extension SyncEngine {
                 hint: "sync: messages of a signed zone travel in its mailbox")
         }
         return try device(
-            settings, .absent(SyncError(.tryAgainLater, step: .fetch, at: database.path, "the cloud is not there at the moment")))
+            settings, .absent(SyncError(.tryAgainLater, step: .fetch, at: database.path, "the location is not there at the moment")))
     }
 }
 

@@ -216,7 +216,7 @@ extension SyncEngine {
     private func notSigned() -> SyncError {
         SyncError(
             .refused, step: .open, at: database.path, "its zone is not signed, so it has no members",
-            hint: "who may write the cloud may publish; snapsync zone sign or snapsync zone encrypt changes that")
+            hint: "who may write the location may publish; snapsync zone sign or snapsync zone encrypt changes that")
     }
 
     /// Refuses a role that does not fit the zone.

@@ -87,7 +87,7 @@ struct OpeningWalk: Sendable {
             try local.gate.verify()
             log("the gate is open")
             let cloud = try local.openCloud(settings)
-            log("opened the cloud", ["cloud": "\(settings.cloud)"])
+            log("opened the location", ["cloud": "\(settings.cloud)"])
             try await verifyContainer(of: cloud)
             _ = try await cloud.zone(settings.zoneID)
             log("found the zone", ["zone": "\(settings.zone)"])
@@ -100,7 +100,7 @@ struct OpeningWalk: Sendable {
     private func verifyContainer(of cloud: CloudDatabase) async throws {
         guard let container = options.container else { return }
         try ContainerIdentifier.verify(container, isThatOf: try await cloud.identity())
-        log("the cloud is that of \(container)")
+        log("the location is that of \(container)")
     }
 
     /// Logs a step of the opening.

@@ -69,7 +69,7 @@ enum BucketTrial {
                 .refused, step: .open, at: place, "several devices cannot publish in this store: \(broken.joined(separator: "; "))",
                 hint: "let one device publish (init without --peers; the others join), or use a store with conditional writes")
         }
-        return broken.map { "the store does not keep what a cloud needs: \($0); let this device alone publish" }
+        return broken.map { "the store does not keep what a location needs: \($0); let this device alone publish" }
     }
 }
 

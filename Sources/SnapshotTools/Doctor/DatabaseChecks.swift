@@ -45,7 +45,7 @@ enum DatabaseChecks {
 
     private static func integrity(_ database: DatabaseFacts) -> [DoctorReport.Finding] {
         let remedy =
-            "make a copy of the file, then: sqlite3 \(database.path.shellWord) .recover | sqlite3 NEW, and compare it with the cloud: snapsync check --local"
+            "make a copy of the file, then: sqlite3 \(database.path.shellWord) .recover | sqlite3 NEW, and compare it with the location: snapsync check --local"
         switch database.damage {
         case nil: return []
         case .failure(let error) where ["no such function", "unknown function", "no such collation"].contains(where: error.reason.exact.contains):

@@ -92,7 +92,7 @@ enum DirectoryChecks {
             return .error(
                 "placement", code: .inputOutput, "the file system can neither link a file nor rename it without replacing another",
                 means: "two devices could take one version's number, so nothing is published",
-                do: "put the cloud on another file system; docs/cloud-directory.md lists those that work")
+                do: "put the location on another file system; docs/cloud-directory.md lists those that work")
         }
         guard !probe.hasNamelessFiles else { return .ok("placement", "the file system has \(has)") }
         return .notice(
@@ -104,7 +104,7 @@ enum DirectoryChecks {
         guard let failure = probe.synchronizeFailure else { return .ok("durability", "files and directories can be made durable") }
         return .error(
             "durability", code: .inputOutput, "fsync fails: \(failure)", means: "a power cut could take what was published, so nothing is",
-            do: "check the disk and the mount, or put the cloud on another file system")
+            do: "check the disk and the mount, or put the location on another file system")
     }
 
     static func letterCase(_ probe: DirectoryProbe) -> DoctorReport.Finding {
@@ -143,7 +143,7 @@ enum DirectoryChecks {
             if case .failure(let error) = directory.foreign { return [.error("foreignFiles", error, means: "the directory cannot be listed")] }
             return []
         }
-        guard !files.isEmpty else { return [.ok("foreignFiles", "no file is there that is not the cloud's")] }
+        guard !files.isEmpty else { return [.ok("foreignFiles", "no file is there that is not the location's")] }
         func named(_ kind: ForeignFile.Kind) -> [String] { files.filter { $0.kind == kind }.map(\.path) }
         var findings: [DoctorReport.Finding] = []
         let aside = named(.conflictCopy), odd = named(.notPlain), left = named(.probe), other = named(.other)
@@ -178,7 +178,7 @@ enum DirectoryChecks {
         if !other.isEmpty {
             findings.append(
                 .notice(
-                    "foreignFiles", NameList.words(other, "file that is not the cloud's", many: "files that are not the cloud's"), means: "readers ignore them",
+                    "foreignFiles", NameList.words(other, "file that is not the location's", many: "files that are not the location's"), means: "readers ignore them",
                     do: "take them away if nobody needs them"))
         }
         return findings

@@ -18,7 +18,7 @@ struct Doctor: Sendable {
         var findings: [DoctorReport.Finding] = []
         let survey = try? facts.zone?.get()
         if let directory = facts.directory {
-            findings += [.ok("cloud", "\(cloud) is there, and is the cloud that is meant")] + DirectoryChecks.findings(directory, survey, now: facts.now)
+            findings += [.ok("cloud", "\(cloud) is there, and is the location that is meant")] + DirectoryChecks.findings(directory, survey, now: facts.now)
         }
         if let bucket = facts.bucket { findings += bucket.findings(manyPublish: survey?.info.publishers == .many) }
         switch facts.zone {
@@ -153,7 +153,7 @@ struct BucketFacts: Sendable {
     }
 
     func findings(manyPublish: Bool) -> [DoctorReport.Finding] {
-        let found = [DoctorReport.Finding.ok("bucket", "\(location) is a cloud, and the one that is meant")]
+        let found = [DoctorReport.Finding.ok("bucket", "\(location) is a location, and the one that is meant")]
         switch probe {
         case nil: return found
         case .failure(let error):
@@ -179,7 +179,7 @@ struct BucketFacts: Sendable {
             return manyPublish
                 ? .error(
                     "probe", code: .refused, finding.observation, means: means,
-                    do: "let one device publish, or move the cloud to a store with conditional writes")
+                    do: "let one device publish, or move the location to a store with conditional writes")
                 : .warning("probe", code: .refused, finding.observation, means: means, do: "let only this device publish")
         }
     }

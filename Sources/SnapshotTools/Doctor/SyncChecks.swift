@@ -15,7 +15,7 @@ enum SyncChecks {
             return [
                 .warning(
                     "gate", code: .refused, "this database is not synced: \(gate.reason ?? "sync is off")",
-                    means: "the cloud was not looked at; changes go on being noted, and nothing is lost", do: gate.hint)
+                    means: "the location was not looked at; changes go on being noted, and nothing is lost", do: gate.hint)
             ]
         }
         let until = gate.entitledUntil.map { ", and the user may until \($0)" } ?? ""
@@ -33,9 +33,9 @@ enum SyncChecks {
                 return .notice("version", "no version is here yet", means: "the database was set up and never synced", do: "run: snapsync sync \(place)")
             }
             return .notice(
-                "version", "no version is here yet, and the cloud has version \(newest)",
+                "version", "no version is here yet, and the location has version \(newest)",
                 means:
-                    "nothing is published from here before the first import; where a row is here and in the cloud, the cloud's counts and the one from here is kept",
+                    "nothing is published from here before the first import; where a row is here and in the location, the location's counts and the one from here is kept",
                 do: "run: snapsync import \(place)")
         }
         guard let behind = status.behind, behind > 0 else { return .ok("version", "version \(version) is here") }

@@ -74,7 +74,7 @@ extension PrometheusText {
         self.init(database: path, format: format, at: instant)
         func seconds(_ instant: Instant) -> Double { Double(instant.microseconds) / 1_000_000 }
         add("info", "The database's part in its zone; always 1.", samples: [([("zone", report.zone), ("role", report.role), ("device", report.device)], 1)])
-        add("cloud_up", "Whether the cloud could be read just now.", value: report.behind == nil ? 0 : 1)
+        add("cloud_up", "Whether the location could be read just now.", value: report.behind == nil ? 0 : 1)
         add("last_success_timestamp_seconds", "When the last run ended well.", value: report.lastSuccess.map(seconds))
         if let error = report.lastError, let at = report.lastErrorAt {
             add("last_error_timestamp_seconds", "When the last run failed; not there if it ended well.", samples: [([("code", error.code.name)], seconds(at))])

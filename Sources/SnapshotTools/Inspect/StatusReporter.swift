@@ -317,7 +317,7 @@ struct StoreReaders: Sendable {
     ///   - isSaidReplicated: whether the user said at `init` that a tool replicates the directory.
     init?(isBucket: Bool, tool: String?, isSaidReplicated: Bool) {
         if isBucket {
-            (place, what) = ("its cloud is a bucket", "the bucket")
+            (place, what) = ("its location is a bucket", "the bucket")
         } else if tool != nil || isSaidReplicated {
             (place, what) = ("\(tool ?? "a tool") replicates its folder", "a copy of the folder")
         } else {

@@ -58,11 +58,11 @@ public struct CloudMirror: Sendable {
         let there = try await target.identity()
         guard there == identity else {
             throw SyncError(
-                .refused, step: .store, at: target.location, "this is the cloud \(there.uuid), not a copy of \(identity.uuid) in \(source.location)",
+                .refused, step: .store, at: target.location, "this is the location \(there.uuid), not a copy of \(identity.uuid) in \(source.location)",
                 hint: "give an empty place")
         }
         guard source.location != target.location else {
-            throw SyncError(.refused, step: .store, at: target.location, "a cloud is not copied into itself", hint: "give another place")
+            throw SyncError(.refused, step: .store, at: target.location, "a location is not copied into itself", hint: "give another place")
         }
         var zones: [MirrorReport.Zone] = []
         for info in try await source.zones() {

@@ -50,7 +50,7 @@ struct PlannedDataset {
         let cloud = SyncPlan.Counts(added: publishes ? first.count : 0)
         let items =
             publishes
-            ? first.keys.map { SyncPlan.Item(side: "cloud", change: "added", key: ReportedKey($0), wins: "local", reason: "the cloud has no such dataset yet") }
+            ? first.keys.map { SyncPlan.Item(side: "cloud", change: "added", key: ReportedKey($0), wins: "local", reason: "the location has no such dataset yet") }
             : []
         return SyncPlan.Dataset(name: schema.name, local: SyncPlan.Counts(), cloud: cloud, kept: SyncPlan.Counts(), conflicts: 0, items: items)
     }
@@ -84,9 +84,9 @@ struct PlannedDataset {
                 if !isHere, isKnownThere { tally.conflicts += 1 }
                 add(
                     key, hadHere: local != nil, hadThere: there != nil, localWins: wins,
-                    reason: cloudWins && isKnownThere ? "at the first import the cloud's counts" : try reason(change, there, isHere: isHere), to: &tally)
+                    reason: cloudWins && isKnownThere ? "at the first import the location's counts" : try reason(change, there, isHere: isHere), to: &tally)
                 if wins, !isHere, local != nil, let there, try takes(there, beside: change) {
-                    add(key, "changed", localWins: false, reason: "other columns are later in the cloud", to: &tally)
+                    add(key, "changed", localWins: false, reason: "other columns are later in the location", to: &tally)
                 }
             } else {
                 let isOurs = isHere && publishes
@@ -137,15 +137,15 @@ struct PlannedDataset {
         let what = change.isDeletion ? "deleted here" : "changed here"
         if isHere { return "\(what) since" }
         guard let there else {
-            guard let deleted = try transaction.tombstonesAndInstants.tombstone(of: change.key, in: schema) else { return "\(what), and unknown to the cloud" }
+            guard let deleted = try transaction.tombstonesAndInstants.tombstone(of: change.key, in: schema) else { return "\(what), and unknown to the location" }
             return change.instant > deleted
                 ? "\(what) at \(change.instant), after its deletion at \(deleted)"
-                : "deleted in the cloud at \(deleted), not before the change here at \(change.instant)"
+                : "deleted in the location at \(deleted), not before the change here at \(change.instant)"
         }
         let instant = try transaction.tombstonesAndInstants.instants(of: change.key, in: schema).latest(own: there.timestamp)
         guard change.instant == instant else {
             let seen = instant == .distantPast ? "an unknown time" : "\(instant)"
-            return change.instant > instant ? "\(what) at \(change.instant), later than \(seen)" : "\(what) at \(change.instant), the cloud's is of \(seen)"
+            return change.instant > instant ? "\(what) at \(change.instant), later than \(seen)" : "\(what) at \(change.instant), the location's is of \(seen)"
         }
         return "at the same instant the published one stays"
     }

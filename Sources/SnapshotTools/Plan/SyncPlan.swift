@@ -128,7 +128,7 @@ extension SyncEngine {
         let settings = device.settings
         guard plan.cloudUUID == settings.cloudUUID, plan.zone == settings.zone, plan.device == settings.device, plan.role == settings.role.rawValue else {
             throw SyncError(
-                .refused, step: .open, at: path, "the plan was made for another database, cloud or role",
+                .refused, step: .open, at: path, "the plan was made for another database, location or role",
                 hint: "make a plan of this one: snapsync sync -n --out FILE")
         }
         let (applied, sequence) = try database.read { (try $0.state.applied(), try $0.changeLog.lastSequence()) }

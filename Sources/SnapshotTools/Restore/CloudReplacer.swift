@@ -22,7 +22,7 @@ struct CloudReplacer: Sendable {
                 hint: "run snapsync export")
         }
         let (found, lacking) = try await DatasetRestorer.all(of: head, only: nil, in: device.cloud, on: device)
-        let act = "replacement of the cloud's version \(token.number)"
+        let act = "replacement of the location's version \(token.number)"
         let pin = try await UndoRecorder(device: device).pendingPin(of: token.number, act: act)
         let notes = warnings + lacking.map { "the zone has no dataset \($0) yet" }
         return try device.database.write { transaction in
@@ -106,7 +106,7 @@ extension SyncEngine {
     public func replaceCloud(progress: ProgressHandler? = nil) async throws -> ReplaceCloudReport {
         try await locked {
             let device = try device()
-            try await device.checkPublisher(.announce, else: "it cannot replace the cloud's data", hint: "run it on a device that publishes")
+            try await device.checkPublisher(.announce, else: "it cannot replace the location's data", hint: "run it on a device that publishes")
             try device.refuseUnknownFields()
             // Check the clock before anything is tracked. Otherwise the next sync would publish the tracked differences although this command
             // was refused.

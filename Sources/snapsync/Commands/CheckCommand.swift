@@ -123,7 +123,7 @@ struct CheckCommand: AsyncParsableCommand {
 
     /// The exit code of a run whose findings are printed. Also runs the command for failures.
     private func failure(_ code: SyncError.Code, _ reason: String) -> ExitCode {
-        let error = SyncError(code, step: .verify, at: "the cloud", reason)
+        let error = SyncError(code, step: .verify, at: "the location", reason)
         outcome.failed(error, database: look.database)
         return ExitCode(error.code.exitStatus)
     }

@@ -177,7 +177,7 @@ struct ConfigSetCommand: AsyncParsableCommand {
 extension PreferenceReport {
     /// The resulting state.
     func lines(of path: String) -> [String] {
-        let state = isEnabled ? "sync is on" : "sync is off; changes go on being noted, and nothing is read from or sent to the cloud"
+        let state = isEnabled ? "sync is on" : "sync is off; changes go on being noted, and nothing is read from or sent to the location"
         return ["\(path): \(state)" + (wasEnabled == isEnabled ? ", as it was" : "")] + (isEnabled ? gate.lines : []).map { "  \($0)" }
             + warnings.map { "  warning: \($0)" }
     }

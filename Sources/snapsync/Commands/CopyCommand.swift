@@ -45,7 +45,7 @@ struct CopyCommand: AsyncParsableCommand {
 extension MirrorReport {
     /// What was copied, one line per zone.
     var lines: [String] {
-        ["\(to) is \(isNew ? "a new" : "the") copy of \(from), cloud \(cloudUUID)"]
+        ["\(to) is \(isNew ? "a new" : "the") copy of \(from), location \(cloudUUID)"]
             + zones.map { zone in
                 let newest = zone.newestVersion.map { "newest version \($0)" } ?? "no version yet"
                 if let successor = zone.successor {

@@ -59,7 +59,7 @@ struct ExportCommand: AsyncParsableCommand {
 extension ReplaceCloudReport {
     /// What was replaced.
     fileprivate var lines: [String] {
-        guard replaced.hasChanged else { return ["the cloud has this device's data already"] + exported.lines }
+        guard replaced.hasChanged else { return ["the location has this device's data already"] + exported.lines }
         return ["the data of this device replace version \(replaced.versionBefore ?? 0), which is pinned"]
             + replaced.datasets.map {
                 "  \($0.name): \(Format.count($0.added)) added, \(Format.count($0.changed)) changed, \(Format.count($0.removed)) removed"

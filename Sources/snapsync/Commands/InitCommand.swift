@@ -345,7 +345,7 @@ extension SetupReport {
         case .undecided: lines.append("  sync is neither on nor off yet; turn it on with: snapsync config set \(database.shellWord) sync on")
         default: break
         }
-        if cloudMade { lines.append("  made the cloud \(cloudUUID)") }
+        if cloudMade { lines.append("  made the location \(cloudUUID)") }
         if !tablesMade.isEmpty {
             lines.append("  made the \(Format.word(tablesMade.count, "table")) \(tablesMade.joined(separator: ", "))")
         }

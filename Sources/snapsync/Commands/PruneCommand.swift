@@ -7,7 +7,7 @@ import StrictText
 struct PruneCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "prune",
-        abstract: "Remove old versions, and files that killed runs left in the cloud.",
+        abstract: "Remove old versions, and files that killed runs left in the location.",
         discussion: """
             The newest version and pinned versions are always kept, and so are versions less than a day old. An asset is removed a day \
             after the last version that needs it, and an answered message a day after this device recorded the answer. Only publishers can \

@@ -7,7 +7,7 @@ import StrictText
 struct RepairCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "repair",
-        abstract: "Restore damaged or missing files of the cloud from other copies of their data.",
+        abstract: "Restore damaged or missing files of the location from other copies of their data.",
         discussion: """
             Restore damaged or missing files if the same bytes exist elsewhere: in other files, in other versions, or in the rows of the database. \
             The hashes in commits decide. repair works on folders, not on buckets. Several devices can run it at once. It does not change \

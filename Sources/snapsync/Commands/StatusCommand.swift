@@ -165,7 +165,7 @@ extension StatusReport {
             let there = newestVersion.map { "newest is \($0)" } ?? "the zone has none"
             say("  \(here), \(there)" + (behind > 0 ? ", \(behind) behind" : ""), behind > 0 ? .attention : .good)
         } else {
-            say("  \(here); the cloud was not looked at")
+            say("  \(here); the location was not looked at")
         }
         for line in gate.lines { say("  \(line)", gate.isOpen ? nil : .attention) }
         let age = lastSuccessAge.map { ", \(AgeText.words(seconds: $0)) ago" } ?? ""

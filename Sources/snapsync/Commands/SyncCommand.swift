@@ -97,14 +97,14 @@ extension SyncPlan {
     /// - Parameter rest: the hint that says how to see the entities that are not listed.
     func lines(rest: String) -> [String] {
         let here = version.map { "version \($0)" } ?? "no version yet", there = newestVersion.map { "version \($0)" } ?? "nothing"
-        var lines = ["\(database): \(role) \(device), here is \(here), the cloud has \(there)"]
+        var lines = ["\(database): \(role) \(device), here is \(here), the location has \(there)"]
         lines += refusals.map { "  would stop: \($0)" }
         if isEmpty { lines.append("  a sync would change nothing") }
         if waitingEdits > 0 { lines.append("  \(Format.count(waitingEdits, "edit")) of readers would be decided (snapsync pending lists what waits)") }
         for dataset in datasets {
             lines.append("  \(dataset.name)")
             lines.append(
-                "    here: \(dataset.local.words); in the cloud: \(dataset.cloud.words)"
+                "    here: \(dataset.local.words); in the location: \(dataset.cloud.words)"
                     + (dataset.kept.total > 0 ? "; only here: \(dataset.kept.words)" : ""))
             if dataset.conflicts > 0 { lines.append("    changed on both sides: \(Format.count(dataset.conflicts))") }
             lines += dataset.items.map { "    \($0.side): \($0.change) \($0.key.description.debugDescription), \($0.wins) wins: \($0.reason)" }

@@ -8,7 +8,7 @@ import StrictText
 struct WatchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "watch",
-        abstract: "Sync whenever the database or the cloud changes, until SIGTERM or SIGINT.",
+        abstract: "Sync whenever the database or the location changes, until SIGTERM or SIGINT.",
         discussion: """
             Sync whenever the database or the shared folder changes. SIGTERM or SIGINT ends watch after the current run, with exit status \
             0. File system events (inotify) start a run, and a poll backs them up. If events are not available, as with NFS, CIFS and \

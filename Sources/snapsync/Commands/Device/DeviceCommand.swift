@@ -98,7 +98,7 @@ struct DeviceMoveCommand: AsyncParsableCommand {
         try await output.printer.run {
             let report = try await SyncEngine.ofCommand(database: path).relocate(to: location)
             try output.printer.done(
-                report, ["\(report.database) finds its cloud in \(report.cloud) from now on", "  it was stored as \(report.previousCloud)"])
+                report, ["\(report.database) finds its location in \(report.cloud) from now on", "  it was stored as \(report.previousCloud)"])
         }
     }
 }

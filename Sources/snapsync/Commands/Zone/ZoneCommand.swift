@@ -211,7 +211,7 @@ struct ZoneRevokeCommand: AsyncParsableCommand {
                     "\(report.device) is no member of zone \(report.zone) any more, from version \(report.version) on",
                     report.epoch.map {
                         "  what is published from now on has new keys, of epoch \($0), which it does not get; what it could read it can still read"
-                    } ?? "  what it could read it can still read, as long as it can read the cloud",
+                    } ?? "  what it could read it can still read, as long as it can read the location",
                 ]
             )
         }

@@ -94,7 +94,7 @@ enum RecoveryWords {
     static func lines(_ words: String) -> [String] {
         [
             "  the recovery code, shown this once and stored nowhere: \(words)",
-            "  write it down and keep it apart: whoever has it and the cloud can read everything; if every device is lost, only it can (snapsync join --recover)",
+            "  write it down and keep it apart: whoever has it and the location can read everything; if every device is lost, only it can (snapsync join --recover)",
         ]
     }
 }
