@@ -178,8 +178,8 @@ enum DirectoryChecks {
         if !other.isEmpty {
             findings.append(
                 .notice(
-                    "foreignFiles", NameList.words(other, "file that is not the location's", many: "files that are not the location's"), means: "readers ignore them",
-                    do: "take them away if nobody needs them"))
+                    "foreignFiles", NameList.words(other, "file that is not the location's", many: "files that are not the location's"),
+                    means: "readers ignore them", do: "take them away if nobody needs them"))
         }
         return findings
     }

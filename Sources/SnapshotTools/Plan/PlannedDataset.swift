@@ -50,7 +50,9 @@ struct PlannedDataset {
         let cloud = SyncPlan.Counts(added: publishes ? first.count : 0)
         let items =
             publishes
-            ? first.keys.map { SyncPlan.Item(side: "cloud", change: "added", key: ReportedKey($0), wins: "local", reason: "the location has no such dataset yet") }
+            ? first.keys.map { key in
+                SyncPlan.Item(side: "cloud", change: "added", key: ReportedKey(key), wins: "local", reason: "the location has no such dataset yet")
+            }
             : []
         return SyncPlan.Dataset(name: schema.name, local: SyncPlan.Counts(), cloud: cloud, kept: SyncPlan.Counts(), conflicts: 0, items: items)
     }
@@ -137,7 +139,9 @@ struct PlannedDataset {
         let what = change.isDeletion ? "deleted here" : "changed here"
         if isHere { return "\(what) since" }
         guard let there else {
-            guard let deleted = try transaction.tombstonesAndInstants.tombstone(of: change.key, in: schema) else { return "\(what), and unknown to the location" }
+            guard let deleted = try transaction.tombstonesAndInstants.tombstone(of: change.key, in: schema) else {
+                return "\(what), and unknown to the location"
+            }
             return change.instant > deleted
                 ? "\(what) at \(change.instant), after its deletion at \(deleted)"
                 : "deleted in the location at \(deleted), not before the change here at \(change.instant)"
