@@ -56,23 +56,23 @@ class Program:
 
     def export_all(self, rows):
         self.remove("writer", "cloud")
-        self("generate", "--db", "writer.db", "--notifications", rows, "--buckets", 200, "--seed", 1)
+        self("generate", "writer.db", "--notifications", rows, "--buckets", 200, "--seed", 1)
         self.database("writer.db")
         self.init("writer", "writer")
-        return self("export", "--db", "writer.db")
+        return self("export", "writer.db")
 
     def import_all(self):
         self.remove("reader")
         self.init("reader", "reader", "--create", "--take-over")
         self.database("reader.db")
-        return self("import", "--db", "reader.db")
+        return self("import", "reader.db")
 
     def change(self, number):
         """Changes some rows: the runs of the export and the import, and how many kB the shared directory has more."""
-        self("generate", "--db", "writer.db", "--mark-read", CHANGED, "--seed", number + 2)
+        self("generate", "writer.db", "--mark-read", CHANGED, "--seed", number + 2)
         before = self.cloud_size()
-        export = self("export", "--db", "writer.db")
-        return export, self("import", "--db", "reader.db"), (self.cloud_size() - before) / 1000
+        export = self("export", "writer.db")
+        return export, self("import", "reader.db"), (self.cloud_size() - before) / 1000
 
 
 def main():
@@ -84,7 +84,7 @@ def main():
     parser.add_argument("--directory", help="where to work; default: a temporary directory")
     options = parser.parse_args()
     # A setting of the shell must not change what is measured.
-    for name in ("SNAPSYNC_DB", "SNAPSYNC_CLOUD"): os.environ.pop(name, None)
+    for name in ("SNAPSYNC_DB", "SNAPSYNC_LOCATION"): os.environ.pop(name, None)
     folder = tempfile.mkdtemp(prefix="snapsync-bench-", dir=options.directory)
     programs = [Program(path, os.path.join(folder, name)) for name, path in (("now", options.snapsync), ("before", options.before)) if path]
     print(f"| {options.rows:,} rows | now | before (ratio) | goal: at most | |\n| --- | ---: | ---: | ---: | --- |")
@@ -119,8 +119,8 @@ def main():
         add(f"{CHANGED} rows changed, import", "ms", [[imported[0] for _, imported, _ in one] for one in changed])
         add(f"{CHANGED} rows changed, written", "kB", [[size for _, _, size in one] for one in changed])
         for side in ("writer", "reader"):
-            for program in programs: program("sync", "--db", f"{side}.db")
-            taken = measure(15, lambda program, _: program("sync", "--db", f"{side}.db")[0])
+            for program in programs: program("sync", f"{side}.db")
+            taken = measure(15, lambda program, _: program("sync", f"{side}.db")[0])
             add(f"`sync`, nothing new, {side}", "ms", taken, limit=None, most=15)
         add("`--version`", "ms", measure(15, lambda program, _: program("--version")[0]), limit=None)
         add("the program's file", "MB", [[os.path.getsize(program.path) / 1e6] for program in programs], limit=None, most=60)

@@ -40,7 +40,7 @@ def main():
             connection.execute("UPDATE buckets SET name = ?, updatedAt = strftime('%Y-%m-%dT%H:%M:%fZ', 'now') WHERE id = ?", ('%d' % turn, 'own-%d' % number))
             connection.execute("UPDATE buckets SET name = ?, updatedAt = strftime('%Y-%m-%dT%H:%M:%fZ', 'now') WHERE id = 'common'", ('%d-%d' % (number, turn),))
             begin = time.monotonic()
-            result = run('sync', '--quiet', '--db', database(number))
+            result = run('sync', database(number), '--quiet')
             with lock:
                 codes[result.returncode] += 1
                 times.append(time.monotonic() - begin)
@@ -54,20 +54,20 @@ def main():
 
     insert = "INSERT INTO buckets VALUES(?, 'new', NULL, NULL, NULL, '2026-01-01T00:00:00Z', '2026-01-01T00:00:00Z', NULL)"
     for number in range(options.peers):
-        expect('init', '--db', database(number), '--cloud', options.other if options.other and number % 2 else cloud, '--role', 'peer', '--device', 'd%d' % number, '--create')
+        expect('join', database(number), options.other if options.other and number % 2 else cloud, '--peer', '--name', 'd%d' % number)
         connection = sqlite3.connect(database(number))
         if number == 0: connection.execute(insert, ('common',))
         connection.execute(insert, ('own-%d' % number,))
         connection.commit()
         connection.close()
-        expect('sync', '--db', database(number))
+        expect('sync', database(number))
     begin = time.monotonic()
     threads = [threading.Thread(target=peer, args=(number, begin + options.limit)) for number in range(options.peers)]
     for thread in threads: thread.start()
     for thread in threads: thread.join()
     took = time.monotonic() - begin
     for turn in range(2):
-        for number in range(options.peers): expect('sync', '--quiet', '--db', database(number))
+        for number in range(options.peers): expect('sync', database(number), '--quiet')
     differing = [number for number in range(options.peers) if rows(number) != rows(0)]
     times.sort()
     def at(share): return times[min(len(times) - 1, int(len(times) * share))]

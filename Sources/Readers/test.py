@@ -84,7 +84,7 @@ class Place:
         self.run("init", "--db", db, "--cloud", self.cloud, "--role", role, "--device", db[:-3], *options, **more)
 
     def sync(self, db):
-        self.run("sync", "--db", db)
+        self.run("sync", db)
 
     def sql(self, db, script, rows=None):
         connection = sqlite3.connect(self.path(db))
@@ -362,10 +362,10 @@ class Pruned(Case):
             place.sql("app.db", f"INSERT INTO t(v) VALUES('{number}')")
             place.sync("app.db")
             if number == 3:
-                place.run("pin", "3", "--db", "app.db")
+                place.run("pin", "app.db", "3")
         for name in place.files():
             os.utime(os.path.join(place.cloud, name), (1, 1))
-        place.run("prune", "--db", "app.db", "--keep-last", "2")
+        place.run("prune", "app.db", "--keep-last", "2")
         zone = place.zone()
         numbers = [version["number"] for version in zone.versions()]
         self.assertEqual(numbers[0], 3)
@@ -385,7 +385,7 @@ class Peers(Damages):
         place.sync("desk.db")
         place.init("lap.db", "--create", role="peer")
         place.sync("lap.db")
-        place.run("member", "approve", "lap", "--yes", "--db", "desk.db")
+        place.run("zone", "approve", "desk.db", "lap", "--yes")
         place.sync("lap.db")
         place.sql("lap.db", "INSERT INTO author VALUES('b', 'Edsger', 1930)")
         place.sql("desk.db", "INSERT INTO author VALUES('c', 'Edsger', '1930')")
@@ -436,7 +436,7 @@ class Sealed(Damages):
     def check(self, *options):
         self.place = Place()
         kept = history(self.place, ("--sealed", *options), count=3)
-        self.place.run("key", "rotate", "--db", "app.db")
+        self.place.run("zone", "rotate-keys", "app.db")
         self.place.sql("app.db", "UPDATE big SET n = 'later' WHERE id > 'k20'")
         self.place.sync("app.db")
         zone = self.place.zone(key=self.place.key("app"))
@@ -461,13 +461,13 @@ class Sealed(Damages):
         place.init("app.db", "--tables", "all", "--sealed")
         place.sync("app.db")
         place.init("phone.db", "--create", role="reader", expect=75)
-        place.run("member", "approve", "phone", "--yes", "--db", "app.db")
-        place.run("member", "remove", "phone", "--db", "app.db")
+        place.run("zone", "approve", "app.db", "phone", "--yes")
+        place.run("zone", "revoke", "app.db", "phone")
         place.sql("app.db", "INSERT INTO t VALUES(2, 2)")
         place.sync("app.db")
         with open(place.path("passphrase"), "w", opener=functools.partial(os.open, mode=0o600)) as file:
             file.write("a long passphrase\n")
-        place.run("key", "passphrase", "--db", "app.db", "--new-file", "passphrase")
+        place.run("zone", "passphrase", "app.db", "--new-file", "passphrase")
         removed, own = place.zone(key=place.key("phone")), place.zone(key=place.key("app"), passphrase="a long passphrase")
         newest = own.version()
         self.assertEqual([len(list(zone.version(n).rows("t"))) for zone, n in [(own, newest.number), (own, 1), (removed, 1)]], [2, 1, 1])
@@ -481,7 +481,7 @@ class Moved(Case):
         place.sql("app.db", "CREATE TABLE t(id INTEGER PRIMARY KEY, v); INSERT INTO t VALUES(1, 1)")
         place.init("app.db", "--tables", "all")
         place.sync("app.db")
-        place.run("sign", "--db", "app.db")
+        place.run("zone", "sign", "app.db")
         with self.assertRaisesRegex(reader.Ended, "ZentikSyncZone-signed"):
             place.zone().version()
         self.assertEqual(len(list(place.zone().version(1).rows("t"))), 1)
@@ -491,7 +491,7 @@ class Moved(Case):
 class BuiltIn(Case):
     def test_the_built_in_containers(self):
         place = Place()
-        place.run("generate", "--db", "phone.db", "--notifications", "50", "--buckets", "3", "--seed", "7")
+        place.run("generate", "phone.db", "--notifications", "50", "--buckets", "3", "--seed", "7")
         place.init("phone.db")
         place.sync("phone.db")
         version = place.zone().version()
@@ -603,7 +603,7 @@ class JavaScript(Case):
 
     def test_typed_columns(self):
         place = Place()
-        place.run("generate", "--db", "phone.db", "--notifications", "50", "--buckets", "3", "--seed", "7")
+        place.run("generate", "phone.db", "--notifications", "50", "--buckets", "3", "--seed", "7")
         place.init("phone.db")
         place.sync("phone.db")
         self.matches(place)

@@ -133,7 +133,7 @@ def main():
     names = ["0.db", "1.db", "2.db"]
     sharing = ["--shared-keys"] if role == "peer" else []
     init("0.db", "d0", role, "--tables", "all", *sharing)
-    snapsync("sync", "--db", "0.db")
+    snapsync("sync", "0.db")
     other = "reader" if role == "writer" else "peer"
     init("1.db", "d1", other, "--create", "--with-schema", *sharing)
     shutil.copy(source, "2.db")
@@ -147,24 +147,24 @@ def main():
     tables = [Table(db, n) for n, in db.execute("SELECT DISTINCT tbl_name FROM sqlite_schema WHERE type = 'trigger' AND name LIKE 'snapsync%' AND tbl_name NOT LIKE 'snapsync%' ORDER BY 1")]
     devices = [Device(f, tables) for f in names]
     acting = devices if role == "peer" else devices[:1]
-    for d in devices: snapsync("sync", "--db", d.file)
+    for d in devices: snapsync("sync", d.file)
     for _ in range(rounds):
         for d in acting: d.session()
-        for d in R.sample(devices, R.randint(1, 3)): snapsync("sync", "--allow-shrink", "all", "--db", d.file)
+        for d in R.sample(devices, R.randint(1, 3)): snapsync("sync", d.file, "--allow-shrink", "all")
     for _ in range(3):
-        for d in devices: snapsync("sync", "--allow-shrink", "all", "--db", d.file)
+        for d in devices: snapsync("sync", d.file, "--allow-shrink", "all")
     first = devices[0].content()
     for d in devices[1:]:
         for table, rows in d.content().items():
             if rows != first[table]: fail(f"{table} differs: {[x for x in rows if x not in first[table]][:2]} at {d.file}, {[x for x in first[table] if x not in rows][:2]} at 0.db")
     have, kept = set(), set()
     for d in devices:
-        snapsync("verify", "--local", "--db", d.file)
-        doctor = snapsync("doctor", "--db", d.file, ok=(0, 75))
+        snapsync("check", d.file, "--local")
+        doctor = snapsync("check", d.file, ok=(0, 75))
         if "error" in doctor: fail(doctor)
         db = d.open()
         have |= d.marks(db)
-        kept |= set(MARK.findall(json.dumps(json.loads(snapsync("conflicts", "list", "--all", "--json", "--db", d.file)), ensure_ascii=False)))
+        kept |= set(MARK.findall(json.dumps(json.loads(snapsync("conflicts", "list", d.file, "--all", "--json")), ensure_ascii=False)))
         kept |= {m for row in db.execute("SELECT entity FROM snapsync_held") for m in MARK.findall(json.dumps(json.loads(row[0]), ensure_ascii=False))}
         if (found := db.execute("PRAGMA integrity_check").fetchall()) != [("ok",)]: fail(f"integrity_check of {d.file}: {found}")
     lost = set().union(*(d.made for d in acting)) - set().union(*(d.gone for d in acting)) - have - kept

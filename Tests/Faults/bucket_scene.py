@@ -36,10 +36,10 @@ class BucketScene(Scene):
     def _serve(self, endpoint):
         # In place of the location that a copied database knows.
         self.location = "s3://%s/%s?endpoint=%s" % (self.bucket.name, self.prefix, endpoint)
-        self.environment["SNAPSYNC_CLOUD"] = self.location
+        self.environment["SNAPSYNC_LOCATION"] = self.location
 
     def words(self, line):
-        return line.replace("--cloud cloud", "--cloud " + self.location).split()
+        return line.replace("cloud", "--cloud " + self.location).split()
 
     @property
     def zone(self):

@@ -57,7 +57,7 @@ def leave_file(scene):
 
 def change_checkpoint(scene):
     """One that says something else, under a right seal."""
-    scene.succeed("export --db phone.db")
+    scene.succeed("export phone.db")
     path = newest(scene, "checkpoints", ".json")
     body, _ = sealed(path, "checkpoint")
     body["records"][0]["modified"]["by"] = "nobody"

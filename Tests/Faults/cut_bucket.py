@@ -26,11 +26,11 @@ class Devices:
         self.proxy = Server("faulty_proxy.py", store.endpoint, self.plan)
         self.environment = dict(os.environ, **KEYS)
         place = "s3://%s/%s?endpoint=%s" % (bucket.name, prefix, self.proxy.endpoint)
-        self.succeed("generate", "--db", "phone.db", "--notifications", "5", "--buckets", "2")
-        self.succeed("init", "--db", "phone.db", "--cloud", place, "--role", "writer", "--device", "phone")
-        self.succeed("sync", "--db", "phone.db")
-        self.succeed("init", "--db", "watch.db", "--cloud", place, "--role", "reader", "--device", "watch", "--create")
-        self.succeed("sync", "--db", "watch.db")
+        self.succeed("generate", "phone.db", "--notifications", "5", "--buckets", "2")
+        self.succeed("init", "phone.db", place, "--built-in", "--name", "phone")
+        self.succeed("sync", "phone.db")
+        self.succeed("join", "watch.db", place, "--name", "watch")
+        self.succeed("sync", "watch.db")
 
     def run(self, *words):
         return subprocess.run([self.command, *words], cwd=self.folder, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -59,7 +59,7 @@ class Devices:
         with open(plan + ".new", "w") as file:
             file.write("%d %d %s" % (time.monotonic_ns(), request, fault))
         os.replace(plan + ".new", plan)
-        done = self.run("sync", "--db", device + ".db")
+        done = self.run("sync", device + ".db")
         os.remove(plan)
         with open(os.path.join(self.plan, "seen")) as file:
             seen = int(file.read())
@@ -70,16 +70,16 @@ class Devices:
         """Edits, syncs with the fault, and judges. Returns how many requests came and the length of what was cut."""
         self.edit()
         if device == "watch":
-            self.succeed("sync", "--db", "phone.db")
+            self.succeed("sync", "phone.db")
         done, seen, length = self.spoiled(device, request, fault)
         name = "%s, request %d, %s" % (device, request, fault)
         if done.returncode not in (0, 75):
             raise AssertionError("%s: %d %s" % (name, done.returncode, done.stderr))
-        self.succeed("sync", "--db", "phone.db")
-        self.succeed("sync", "--db", "watch.db")
+        self.succeed("sync", "phone.db")
+        self.succeed("sync", "watch.db")
         if self.rows("phone.db") != self.rows("watch.db"):
             raise AssertionError(name + ": writer and reader differ")
-        newest = json.loads(self.succeed("sync", "--json", "--db", "phone.db"))["exported"]["version"]
+        newest = json.loads(self.succeed("sync", "phone.db", "--json"))["exported"]["version"]
         if newest != self.version:
             raise AssertionError("%s: version %s, not %d" % (name, newest, self.version))
         return seen, length
@@ -121,7 +121,7 @@ def main():
                         count += done
                         print("%s, request %d, %s: %s bytes, %d positions" % (device, request, kind, length, done), flush=True)
                     request += 1
-            print(devices.succeed("verify", "--db", "watch.db", "--all", "--local").strip().splitlines()[-1])
+            print(devices.succeed("check", "watch.db", "--all-versions", "--local").strip().splitlines()[-1])
         finally:
             devices.proxy.end()
             store.end()

@@ -29,7 +29,7 @@ import tempfile
 
 from kill_sealed import INIT, JOIN, SealedScene
 
-RUNS = {"new": "sync --db phone.db", "reader": "sync --db phone.db", "desk": "sync --db desk.db", "verify": "verify --all --db phone.db"}
+RUNS = {"new": "sync phone.db", "reader": "sync phone.db", "desk": "sync desk.db", "verify": "check phone.db --all-versions"}
 
 
 def rows(scene, database):
@@ -57,18 +57,18 @@ class Zone:
         os.mkdir(first.path)
         first.sql("desk.db", "CREATE TABLE tracks(id TEXT PRIMARY KEY, secretcolumn TEXT NOT NULL); INSERT INTO tracks VALUES('a', 'canary 1'), ('b', 'canary 2');")
         first.succeed(INIT + " --reader-edits all")
-        first.succeed("sync --db desk.db")
+        first.succeed("sync desk.db")
         first.run(JOIN)
-        first.succeed("member approve phone --yes --db desk.db")
+        first.succeed("zone approve desk.db phone --yes")
         first.succeed(JOIN)
         fresh = first.copy(os.path.join(folder, "fresh"))
-        first.succeed("sync --db phone.db")
+        first.succeed("sync phone.db")
         sent = first.copy(os.path.join(folder, "sent"))
         sent.sql("phone.db", "UPDATE tracks SET secretcolumn = 'canary message' WHERE id = 'b'")
-        sent.succeed("sync --db phone.db")
+        sent.succeed("sync phone.db")
         # A publisher takes the messages that wait: this one comes after version 3.
         first.sql("desk.db", "UPDATE tracks SET secretcolumn = 'canary later' WHERE id = 'a'")
-        first.succeed("sync --db desk.db")
+        first.succeed("sync desk.db")
         self.new, self.old = first.copy(os.path.join(folder, "new")), first.copy(os.path.join(folder, "old"))
         shutil.copyfile(fresh.place("phone.db"), self.new.place("phone.db"))
         shutil.rmtree(os.path.join(self.new.zone, "devices", "phone"))

@@ -108,7 +108,7 @@ class Judge:
                     break
             if apart:
                 raise Failure(apart[0])
-            scene.succeed("verify --all --local --db " + scenario.at_work)
+            scene.succeed("check --all-versions --local --db " + scenario.at_work)
             problems["orphans"] += scene.strangers(scenario.devices)
             if Zone(scene.zone).orphans():
                 scene.age()

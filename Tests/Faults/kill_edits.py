@@ -48,11 +48,11 @@ def joined(scene):
         INSERT INTO lists VALUES('home', 'Home'), ('work', 'Work');
         INSERT INTO tasks VALUES('home', 1, 'sweep', 0), ('home', 2, 'cook', 0), ('work', 1, 'write', 0);
         INSERT INTO tags VALUES('Urgent', 'red');""")
-    scene.succeed("init --db desk.db --cloud cloud --role writer --device desk --tables all --reader-edits all")
-    scene.succeed("sync --db desk.db")
+    scene.succeed("init desk.db cloud --name desk --reader-edits all")
+    scene.succeed("sync desk.db")
     for device in ("phone", "tablet"):
-        scene.succeed("init --db %s.db --cloud cloud --role reader --device %s --create" % (device, device))
-        scene.succeed("sync --db %s.db" % device)
+        scene.succeed("join %s.db cloud --name %s" % (device, device))
+        scene.succeed("sync %s.db" % device)
 
 
 def edited(scene):
@@ -74,19 +74,19 @@ EXPECTED = [
 
 def sent(scene):
     edited(scene)
-    scene.succeed("sync --db phone.db")
-    scene.succeed("sync --db tablet.db")
+    scene.succeed("sync phone.db")
+    scene.succeed("sync tablet.db")
 
 
 def answered(scene):
     sent(scene)
-    scene.succeed("sync --db desk.db")
+    scene.succeed("sync desk.db")
 
 
 SCENARIOS = [
-    Scenario("send", "sync --db phone.db", edited),
-    Scenario("apply", "sync --db desk.db", sent),
-    Scenario("answer", "sync --db phone.db", answered),
+    Scenario("send", "sync phone.db", edited),
+    Scenario("apply", "sync desk.db", sent),
+    Scenario("answer", "sync phone.db", answered),
 ]
 
 
@@ -107,7 +107,7 @@ def judged(scenario, scene, was_killed):
                 if count:
                     problems["twice"].append("%s has %d conflicts" % (database, count))
             connection.close()
-            scene.succeed("verify --all --local --db " + database)
+            scene.succeed("check --all-versions --local --db " + database)
         for database in ("phone.db", "tablet.db"):
             connection = sqlite3.connect(scene.place(database))
             waiting = connection.execute("SELECT (SELECT count(*) FROM snapsync_sent) + (SELECT count(*) FROM snapsync_changes)").fetchone()[0]

@@ -27,9 +27,9 @@ COLUMNS = ["calls", "killed", "plain", "broken", "open", "code"]
 WORDS = r"(?:[a-z]{5}-){7}[a-z]{5}"
 CODE = r"(?:[a-z]{5}-){17}[a-z]{5}"
 CANARIES = [b"canary", b"secretcolumn"]
-INIT = "init --db desk.db --cloud cloud --role writer --device desk --tables all --sealed"
-SEAL = "seal --prune-old --db desk.db"
-JOIN = "init --db phone.db --cloud cloud --role reader --device phone --create"
+INIT = "init desk.db cloud --name desk --encrypt"
+SEAL = "zone encrypt desk.db --prune-old"
+JOIN = "join phone.db cloud --name phone"
 
 
 class Sealed:
@@ -98,7 +98,7 @@ def made(scene):
 
 def published(scene):
     made(scene)
-    scene.succeed("sync --db desk.db")
+    scene.succeed("sync desk.db")
 
 
 def asked(scene):
@@ -110,9 +110,9 @@ def asked(scene):
 
 def joined(scene):
     asked(scene)
-    scene.succeed("member approve phone --yes --db desk.db")
+    scene.succeed("zone approve desk.db phone --yes")
     scene.succeed(JOIN)
-    scene.succeed("sync --db phone.db")
+    scene.succeed("sync phone.db")
 
 
 def edited(scene):
@@ -122,17 +122,17 @@ def edited(scene):
 
 def news(scene):
     edited(scene)
-    scene.succeed("sync --db desk.db")
-    scene.succeed("key rotate --db desk.db")
+    scene.succeed("sync desk.db")
+    scene.succeed("zone rotate-keys desk.db")
 
 
 def plain(scene):
     """A zone that is not sealed, with a reader, and an edit that is not published."""
     fresh(scene)
     scene.succeed(INIT.replace(" --sealed", ""))
-    scene.succeed("sync --db desk.db")
+    scene.succeed("sync desk.db")
     scene.succeed(JOIN)
-    scene.succeed("sync --db phone.db")
+    scene.succeed("sync phone.db")
     scene.sql("desk.db", "UPDATE tracks SET secretcolumn = 'canary later' WHERE id % 7 = 0; INSERT INTO tracks VALUES(100, 'canary new')")
 
 
@@ -145,22 +145,22 @@ def approved(scene):
 
 
 def follow(scene):
-    status, _, errors = scene.run("sync --db phone.db")
+    status, _, errors = scene.run("sync phone.db")
     if status != 75 or "has asked to be a member" not in errors:
         raise Failure("following ended with %d: %s" % (status, errors))
-    scene.succeed("member approve phone --yes --db desk.db")
+    scene.succeed("zone approve desk.db phone --yes")
 
 
 SCENARIOS = [
     Scenario("init", INIT, fresh),
-    Scenario("sync, first", "sync --db desk.db", made),
-    Scenario("approve", "member approve phone --yes --db desk.db", asked, is_member=True),
-    Scenario("rotate", "key rotate --db desk.db", joined, is_member=True),
-    Scenario("remove", "member remove phone --db desk.db", joined, is_member=False),
-    Scenario("sync, edits", "sync --db desk.db", edited, is_member=True),
-    Scenario("sync, reader", "sync --db phone.db", news, is_member=True),
+    Scenario("sync, first", "sync desk.db", made),
+    Scenario("approve", "zone approve desk.db phone --yes", asked, is_member=True),
+    Scenario("rotate", "zone rotate-keys desk.db", joined, is_member=True),
+    Scenario("remove", "zone revoke desk.db phone", joined, is_member=False),
+    Scenario("sync, edits", "sync desk.db", edited, is_member=True),
+    Scenario("sync, reader", "sync phone.db", news, is_member=True),
     Scenario("seal", SEAL, plain, is_member=True, seals=True),
-    Scenario("follow", "sync --db phone.db", approved, is_member=True),
+    Scenario("follow", "sync phone.db", approved, is_member=True),
 ]
 
 
@@ -177,29 +177,29 @@ def judged(scenario, scene, was_killed, printed):
         if shown:
             with open(scene.place("code"), "w") as file:
                 file.write(shown[-1])
-        scene.succeed("sync --db desk.db")
+        scene.succeed("sync desk.db")
         if scenario.seals:
             follow(scene)
         if scenario.is_member:
             if not os.path.exists(scene.place("phone.db")):
                 scene.succeed(JOIN)
-            scene.succeed("sync --db phone.db")
-            scene.succeed("sync --db phone.db")
+            scene.succeed("sync phone.db")
+            scene.succeed("sync phone.db")
             if scene.rows("phone.db") != scene.rows("desk.db"):
                 raise Failure("the phone has other rows than the desk")
-            scene.succeed("verify --all --local --db phone.db")
-        scene.succeed("verify --all --local --db desk.db")
+            scene.succeed("check phone.db --all-versions --local")
+        scene.succeed("check desk.db --all-versions --local")
         scene.sql("desk.db", "UPDATE tracks SET secretcolumn = 'canary last' WHERE id = 3")
-        scene.succeed("sync --db desk.db")
+        scene.succeed("sync desk.db")
         if scenario.is_member is False:
-            status, _, errors = scene.run("sync --db phone.db")
+            status, _, errors = scene.run("sync phone.db")
             if status != 78 or any("canary last" in row for row in scene.rows("phone.db")):
                 problems["open"].append("the removed phone's sync ended with %d: %s" % (status, errors))
         problems["plain"] += scene.plain()
         if not os.path.exists(scene.place("code")):
             # The run was killed when all was done but the printing: the page says how to get another code.
             with open(scene.place("code"), "w") as file:
-                file.write(re.search(CODE, scene.succeed("key rotate --new-recovery-code --db desk.db")).group())
+                file.write(re.search(CODE, scene.succeed("zone rotate-keys desk.db --new-recovery-code")).group())
         problems["code"] += recovered(scene)
     except (Failure, sqlite3.Error, OSError) as error:
         problems["broken"].append(str(error))
@@ -208,11 +208,11 @@ def judged(scenario, scene, was_killed, printed):
 
 def recovered(scene):
     with open(scene.place("code"), "rb") as code:
-        words = scene.words("init --db new.db --cloud cloud --role reader --device new --create --recover")
+        words = scene.words("join new.db cloud --name new --recover")
         run = subprocess.run([scene.command] + words, cwd=scene.path, env=scene.environment, stdin=code, capture_output=True, timeout=120)
     if run.returncode != 0:
         return ["the recovery code is refused: %d %s" % (run.returncode, run.stderr.decode())]
-    status, _, errors = scene.run("sync --db new.db")
+    status, _, errors = scene.run("sync new.db")
     return [] if status == 0 and scene.rows("new.db") == scene.rows("desk.db") else ["the recovery code does not read all rows: %d %s" % (status, errors)]
 
 

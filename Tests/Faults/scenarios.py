@@ -25,23 +25,23 @@ class Scenario:
         return self.devices[0]
 
 
-def phone(scene, fill="generate --db phone.db --notifications 12 --buckets 3"):
+def phone(scene, fill="generate phone.db --notifications 12 --buckets 3"):
     scene.succeed(fill)
-    scene.succeed("init --db phone.db --cloud cloud --role writer --device phone")
+    scene.succeed("init phone.db cloud --built-in --name phone")
 
 
 def watch(scene):
     """A reader with the built-in tables. It may be set up before the first version, which says what the tables are."""
-    scene.succeed("generate --db watch.db --notifications 0 --buckets 0")
+    scene.succeed("generate watch.db --notifications 0 --buckets 0")
     scene.sql("watch.db", "PRAGMA journal_mode = WAL")
-    scene.succeed("init --db watch.db --cloud cloud --role reader --device watch")
+    scene.succeed("join watch.db cloud --name watch")
 
 
 def phone_and_watch(scene):
     phone(scene)
     watch(scene)
-    scene.succeed("export --db phone.db")
-    scene.succeed("import --db watch.db")
+    scene.succeed("export phone.db")
+    scene.succeed("import watch.db")
 
 
 def edit(scene, database, which, name):
@@ -61,12 +61,12 @@ def big(scene):
         text = base64.b64encode(chance.randbytes(30000)).decode()
         scene.sql("phone.db", "INSERT INTO notifications SELECT 'big%02d', 'large', NULL, '%s', NULL, NULL, createdAt, updatedAt, bucketId, '[]', '[]', NULL FROM notifications LIMIT 1" % (number, text))
     watch(scene)
-    scene.succeed("export --db phone.db")
-    scene.succeed("import --db watch.db")
+    scene.succeed("export phone.db")
+    scene.succeed("import watch.db")
 
 
 def fresh(scene):
-    scene.succeed("generate --db phone.db --notifications 12 --buckets 3")
+    scene.succeed("generate phone.db --notifications 12 --buckets 3")
 
 
 def first_export(scene):
@@ -89,28 +89,28 @@ def checkpoint_export(scene):
     phone_and_watch(scene)
     for number in range(15):
         scene.sql("phone.db", "UPDATE buckets SET color = '#%06d', updatedAt = %s" % (number, EDIT))
-        scene.succeed("export --db phone.db")
+        scene.succeed("export phone.db")
     edit(scene, "phone.db", 0, "by-phone")
 
 
 def first_import(scene):
     phone(scene)
     watch(scene)
-    scene.succeed("export --db phone.db")
+    scene.succeed("export phone.db")
 
 
 def chain_import(scene):
     change_export(scene)
-    scene.succeed("export --db phone.db")
+    scene.succeed("export phone.db")
     edit(scene, "phone.db", 4, "again-by-phone")
-    scene.succeed("export --db phone.db")
+    scene.succeed("export phone.db")
 
 
 def block_import(scene):
     chain_import(scene)
     scene.untracked("watch.db", "UPDATE notifications SET title = 'nobody knows' WHERE id = 'big07'; DELETE FROM notifications WHERE id = 'big30'")
     # Finds the difference, and notes that the next sync has to compare all rows.
-    scene.run("verify --db watch.db --local")
+    scene.run("check watch.db --local")
 
 
 def tell(scene, database, name):
@@ -130,7 +130,7 @@ def send(scene):
 
 def apply(scene):
     send(scene)
-    scene.succeed("sync --db watch.db")
+    scene.succeed("sync watch.db")
 
 
 def writer_sync(scene):
@@ -141,7 +141,7 @@ def writer_sync(scene):
 def reader_sync(scene):
     """News to import, answered messages to take away, and others to send."""
     writer_sync(scene)
-    scene.succeed("sync --db phone.db")
+    scene.succeed("sync phone.db")
     scene.sql("watch.db", """
         UPDATE notifications SET readAt = %(now)s, updatedAt = %(now)s WHERE id = (SELECT max(id) FROM notifications WHERE readAt IS NULL);
         DELETE FROM notifications WHERE id = (SELECT max(id) FROM notifications WHERE readAt IS NULL);
@@ -150,49 +150,49 @@ def reader_sync(scene):
 
 def peers(scene):
     """Two peers that have both edited, one of which has published; messages of a reader wait."""
-    scene.succeed("generate --db desk.db --notifications 14 --buckets 3")
-    scene.succeed("init --db desk.db --cloud cloud --role peer --device desk")
-    scene.succeed("sync --db desk.db")
-    scene.succeed("init --db laptop.db --cloud cloud --role peer --device laptop --create")
-    scene.succeed("sync --db laptop.db")
+    scene.succeed("generate desk.db --notifications 14 --buckets 3")
+    scene.succeed("init desk.db cloud --peers --built-in --name desk")
+    scene.succeed("sync desk.db")
+    scene.succeed("join laptop.db cloud --peer --name laptop")
+    scene.succeed("sync laptop.db")
     watch(scene)
-    scene.succeed("sync --db watch.db")
+    scene.succeed("sync watch.db")
     edit(scene, "desk.db", 0, "by-desk")
     edit(scene, "laptop.db", 4, "by-laptop")
-    scene.succeed("sync --db laptop.db")
+    scene.succeed("sync laptop.db")
     tell(scene, "watch.db", "by-watch")
     # The messages alone: what laptop has published is for the reader's next run.
-    scene.succeed("sync --db watch.db")
+    scene.succeed("sync watch.db")
 
 
 def old_versions(scene):
     phone_and_watch(scene)
     for number in range(5):
         scene.sql("phone.db", "UPDATE buckets SET color = '#%06d', updatedAt = %s" % (number, EDIT))
-        scene.succeed("export --db phone.db")
-    scene.succeed("import --db watch.db")
+        scene.succeed("export phone.db")
+    scene.succeed("import watch.db")
     scene.age()
 
 
 PHONE, WATCH = ("phone.db", "watch.db"), ("watch.db", "phone.db")
 
 SCENARIOS = [
-    Scenario("init, writer", fresh, "init --db phone.db --cloud cloud --role writer --device phone", ["made cloud.json", "made .*/zone.json"], PHONE[:1]),
-    Scenario("export, first", first_export, "export --db phone.db", ["published version 1"], PHONE),
-    Scenario("export, snapshot asset", snapshot_export, "export --db phone.db", [r"made .*/notifications_data/0*2-\w+.json.gz"], PHONE),
-    Scenario("export, change asset", change_export, "export --db phone.db", [r"made .*/notifications_data/0*2-\w+.changes.json.gz"], PHONE),
-    Scenario("export, checkpoint", checkpoint_export, "export --db phone.db", ["published version 17", "made .*/checkpoints/0*16.json"], PHONE),
-    Scenario("import, first", first_import, "import --db watch.db", ["imported version 1"], WATCH),
-    Scenario("import, chain", chain_import, "import --db watch.db", [r"  notifications: .* \(2 change assets\)"], WATCH),
-    Scenario("import, blocks", block_import, "import --db watch.db", [r"  notifications: .* \(2 of \d+ blocks differed\)"], WATCH, is_unknown=True),
-    Scenario("sync, messages sent", send, "sync --db watch.db", ["sent 4 edits to the publisher"], WATCH),
-    Scenario("sync, messages applied", apply, "sync --db phone.db", ["  edits of readers: 4 applied"], PHONE, carries=("watch.db",)),
-    Scenario("sync, writer", writer_sync, "sync --db phone.db", ["published version 2", "  edits of readers: 4 applied"], PHONE, carries=("watch.db",)),
-    Scenario("sync, reader", reader_sync, "sync --db watch.db", ["imported version 2", "sent 2 edits .*", "removed .*/messages/watch/.*"], WATCH),
+    Scenario("init, writer", fresh, "init phone.db cloud --built-in --name phone", ["made cloud.json", "made .*/zone.json"], PHONE[:1]),
+    Scenario("export, first", first_export, "export phone.db", ["published version 1"], PHONE),
+    Scenario("export, snapshot asset", snapshot_export, "export phone.db", [r"made .*/notifications_data/0*2-\w+.json.gz"], PHONE),
+    Scenario("export, change asset", change_export, "export phone.db", [r"made .*/notifications_data/0*2-\w+.changes.json.gz"], PHONE),
+    Scenario("export, checkpoint", checkpoint_export, "export phone.db", ["published version 17", "made .*/checkpoints/0*16.json"], PHONE),
+    Scenario("import, first", first_import, "import watch.db", ["imported version 1"], WATCH),
+    Scenario("import, chain", chain_import, "import watch.db", [r"  notifications: .* \(2 change assets\)"], WATCH),
+    Scenario("import, blocks", block_import, "import watch.db", [r"  notifications: .* \(2 of \d+ blocks differed\)"], WATCH, is_unknown=True),
+    Scenario("sync, messages sent", send, "sync watch.db", ["sent 4 edits to the publisher"], WATCH),
+    Scenario("sync, messages applied", apply, "sync phone.db", ["  edits of readers: 4 applied"], PHONE, carries=("watch.db",)),
+    Scenario("sync, writer", writer_sync, "sync phone.db", ["published version 2", "  edits of readers: 4 applied"], PHONE, carries=("watch.db",)),
+    Scenario("sync, reader", reader_sync, "sync watch.db", ["imported version 2", "sent 2 edits .*", "removed .*/messages/watch/.*"], WATCH),
     Scenario(
-        "sync, peer", peers, "sync --db desk.db", ["imported version 2", "published version 3", "  edits of readers: 4 applied"],
+        "sync, peer", peers, "sync desk.db", ["imported version 2", "published version 3", "  edits of readers: 4 applied"],
         ("desk.db", "laptop.db", "watch.db"), carries=("watch.db",)),
     Scenario(
-        "prune", old_versions, "prune --keep-last 2 --db phone.db",
+        "prune", old_versions, "prune phone.db --keep-last 2",
         ["removed versions 1 to 4, .*", "made .*/checkpoints/.*", "removed .*/assets/.*", "removed .*/commits/0*4.json"], PHONE),
 ]

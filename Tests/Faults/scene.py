@@ -17,7 +17,7 @@ class Failure(Exception):
 def environment():
     """The tests' environment without what would steer the command; its cloud is the one beside the databases."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("SNAPSYNC_")}
-    return dict(kept, SNAPSYNC_CLOUD="cloud")
+    return dict(kept, SNAPSYNC_LOCATION="cloud")
 
 
 class Scene:

@@ -91,7 +91,7 @@ class History(World):
         """The name of the file that describes the tables: as the command does, with what readers may edit."""
         name = "datasets.json"
         if not os.path.exists(os.path.join(self.folder, name)):
-            datasets = json.loads(self.run_command("describe", "--db", self.devices[0].name + ".db", "--tables", "u,t"))
+            datasets = json.loads(self.run_command("tables", "describe", self.devices[0].name + ".db", "--tables", "u,t"))
             for one in datasets["datasets"]:
                 one["messages"] = self.policies[one["name"]][1]
             with open(os.path.join(self.folder, name), "w") as file:
@@ -169,7 +169,7 @@ class History(World):
         if not self.log and device is not self.devices[0]:
             return
         self.steps.append((self.now, device.name, "sync"))
-        self.run_command("sync", "--quiet", "--db", device.name + ".db")
+        self.run_command("sync", device.name + ".db", "--quiet")
         if device.version < len(self.log):
             device.take_in(self.log, len(self.log))
             device.hidden = set()

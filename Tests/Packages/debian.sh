@@ -51,13 +51,13 @@ cd /root
 sqlite3 app.db "CREATE TABLE artists(id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL);
     CREATE TABLE plays(artist INTEGER REFERENCES artists(id), at TEXT, count REAL, PRIMARY KEY(artist, at)) WITHOUT ROWID;
     INSERT INTO artists(name) VALUES ('one'), ('two'); INSERT INTO plays VALUES(1, '2026', 1.5);"
-snapsync init --db app.db --cloud /root/cloud --role writer --tables all
-snapsync sync --db app.db
-snapsync init --db copy.db --cloud /root/cloud --role reader --create
-snapsync sync --db copy.db
+snapsync init app.db /root/cloud
+snapsync sync app.db
+snapsync join copy.db /root/cloud
+snapsync sync copy.db
 [ "$(sqlite3 copy.db "SELECT count(*), (SELECT count(*) FROM plays) FROM artists")" = "2|1" ]
-snapsync cat plays --db copy.db | jq -e ".plays | length == 1" >/dev/null
-snapsync doctor --db copy.db
+snapsync show copy.db plays | jq -e ".plays | length == 1" >/dev/null
+snapsync check copy.db
 SCRIPT
 )" | tail -2
 

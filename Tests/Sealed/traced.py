@@ -1,7 +1,7 @@
 """Runs the command under strace, and looks for secrets in everything that it, and what it starts, writes, sends and hands over.
 
     traced(["snapsync", "sync"], environment, Secrets(...))
-    look = Looked(SNAPSYNC, environment, Secrets(...)); look.run("sync --db app.db")
+    look = Looked(SNAPSYNC, environment, Secrets(...)); look.run("sync app.db")
 """
 import base64, os, re, subprocess, zlib
 

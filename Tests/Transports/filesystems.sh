@@ -73,25 +73,25 @@ job() { # job DIRECTORY SECOND: the cloud's place, and the same through another 
     mkdir -p "$db"
     (
         set -e
-        "$SNAPSYNC" init --db "$db/w.db" --cloud "$1/cloud" --role writer --device w --create
-        "$SNAPSYNC" generate --db "$db/w.db" --notifications 150 --buckets 8
-        "$SNAPSYNC" export --db "$db/w.db"
-        "$SNAPSYNC" init --db "$db/r.db" --cloud "$2/cloud" --role reader --device r --create
-        "$SNAPSYNC" import --db "$db/r.db"
+        "$SNAPSYNC" init "$db/w.db" "$1/cloud" --built-in --name w
+        "$SNAPSYNC" generate "$db/w.db" --notifications 150 --buckets 8
+        "$SNAPSYNC" export "$db/w.db"
+        "$SNAPSYNC" join "$db/r.db" "$2/cloud" --name r
+        "$SNAPSYNC" import "$db/r.db"
         # Kills at ten moments of an export; the next one goes on from there.
         for round in 1 2 3 4 5 6 7 8 9 10; do
             sqlite3 "$db/w.db" "UPDATE notifications SET title = 'round $round'"
-            "$SNAPSYNC" export --db "$db/w.db" & local export=$!
+            "$SNAPSYNC" export "$db/w.db" & local export=$!
             sleep "0.0$((round * 9 % 10))"
             kill -9 $export 2>/dev/null || true
             wait $export || true
         done
-        "$SNAPSYNC" export --db "$db/w.db"
-        "$SNAPSYNC" import --db "$db/r.db"
-        "$SNAPSYNC" verify --all --local --db "$db/r.db"
-        "$SNAPSYNC" verify --local --db "$db/w.db"
+        "$SNAPSYNC" export "$db/w.db"
+        "$SNAPSYNC" import "$db/r.db"
+        "$SNAPSYNC" check "$db/r.db" --all-versions --local
+        "$SNAPSYNC" check "$db/w.db" --local
     ) >"$db/log" 2>&1 || { tail -n 3 "$db/log"; return 1; }
-    "$SNAPSYNC" doctor --json --db "$db/w.db" >"$db/doctor.json" 2>&1 || { jq -r '.findings[] | select(.severity == "error") | .found' "$db/doctor.json"; return 1; }
+    "$SNAPSYNC" check "$db/w.db" --json >"$db/doctor.json" 2>&1 || { jq -r '.findings[] | select(.severity == "error") | .found' "$db/doctor.json"; return 1; }
     left=$(find "$1/cloud" -name '.snapsync-doctor-*' | wc -l)
     [ "$left" = 0 ] || { echo "doctor left $left folders"; return 1; }
     jq -r '.findings[] | select(.id == "placement") | .found' "$db/doctor.json"

@@ -190,7 +190,7 @@ def expect_equal(*databases):
     if any(other != rows[0] for other in rows):
         raise Failure("%s do not hold the same rows" % ", ".join(databases))
     for database in databases:
-        run("verify", "--db", database, "--local", "--all")
+        run("check", database, "--local", "--all-versions")
 
 
 def messages(side, folder):
@@ -199,25 +199,25 @@ def messages(side, folder):
 
 def writer_and_reader(pair):
     one, two = pair.sides
-    run("init", "--db", "phone.db", "--cloud", one.folder("shared"), "--role", "writer", "--device", "phone")
-    run("sync", "--db", "phone.db")
+    run("init", "phone.db", one.folder("shared"), "--built-in", "--name", "phone")
+    run("sync", "phone.db")
     pair.replicate("shared")
-    run("init", "--db", "watch.db", "--cloud", two.folder("shared"), "--role", "reader", "--device", "watch", "--create")
-    run("sync", "--db", "watch.db")
+    run("join", "watch.db", two.folder("shared"), "--name", "watch")
+    run("sync", "watch.db")
     expect_equal("phone.db", "watch.db")
-    if "Syncthing" not in run("doctor", "--db", "watch.db", "--all"):
+    if "Syncthing" not in run("check", "watch.db", "-v"):
         raise Failure("doctor does not say that Syncthing replicates the folder")
 
     key = sql("watch.db", "SELECT id FROM notifications WHERE readAt IS NULL ORDER BY id LIMIT 1")[0][0]
     sql("watch.db", "UPDATE notifications SET readAt = '2026-01-02T03:04:05Z' WHERE id = '%s'" % key)
-    run("sync", "--db", "watch.db")
+    run("sync", "watch.db")
     expect("messages at the reader", len(messages(two, "shared")), 1)
     pair.replicate("shared")
-    report = json.loads(run("sync", "--db", "phone.db", "--json"))
+    report = json.loads(run("sync", "phone.db", "--json"))
     expect("messages that the writer applied", report["exported"]["messagesApplied"], 1)
     expect("the writer's row", sql("phone.db", "SELECT readAt FROM notifications WHERE id = '%s'" % key), [("2026-01-02T03:04:05Z",)])
     pair.replicate("shared")
-    run("sync", "--db", "watch.db")
+    run("sync", "watch.db")
     pair.replicate("shared")
     expect("messages that are left", messages(one, "shared") + messages(two, "shared"), [])
     expect_equal("phone.db", "watch.db")
@@ -230,7 +230,7 @@ def message_taken_away(pair):
     key = sql("watch.db", "SELECT id FROM notifications WHERE readAt IS NULL ORDER BY id DESC LIMIT 1")[0][0]
     two.ask("PATCH", "config/folders/shared", {"type": "receiveonly"})
     sql("watch.db", "UPDATE notifications SET readAt = '2026-01-03T03:04:05Z' WHERE id = '%s'" % key)
-    run("sync", "--db", "watch.db")
+    run("sync", "watch.db")
     expect("messages at the reader", len(messages(two, "shared")), 1)
     def is_reverted():
         two.scan("shared")
@@ -238,16 +238,16 @@ def message_taken_away(pair):
         return messages(two, "shared") == []
     until("Syncthing has reverted the reader's local changes", is_reverted)
     expect("messages at the writer", messages(one, "shared"), [])
-    run("sync", "--db", "phone.db")
+    run("sync", "phone.db")
     two.ask("PATCH", "config/folders/shared", {"type": "sendreceive"})
     pair.replicate("shared")
     applied = 0
     for _ in range(2):
-        run("sync", "--db", "watch.db")
+        run("sync", "watch.db")
         pair.replicate("shared")
-        applied += json.loads(run("sync", "--db", "phone.db", "--json"))["exported"]["messagesApplied"]
+        applied += json.loads(run("sync", "phone.db", "--json"))["exported"]["messagesApplied"]
         pair.replicate("shared")
-    run("sync", "--db", "watch.db")
+    run("sync", "watch.db")
     pair.replicate("shared")
     expect("times that the message was applied", applied, 1)
     expect("the writer's row", sql("phone.db", "SELECT readAt FROM notifications WHERE id = '%s'" % key), [("2026-01-03T03:04:05Z",)])
@@ -262,7 +262,7 @@ def versions_of_one_number(pair):
     sql("desk.db", "UPDATE notifications SET title = 'by desk' WHERE id = '%s'" % ids[0])
     sql("laptop.db", "UPDATE notifications SET title = 'by laptop' WHERE id = '%s'" % ids[-1])
     for name in ("desk.db", "laptop.db"):
-        expect("the version of " + name, json.loads(run("sync", "--db", name, "--json"))["exported"]["version"], 2)
+        expect("the version of " + name, json.loads(run("sync", name, "--json"))["exported"]["version"], 2)
     for side in pair.sides:
         side.scan("peers")
     pair.connect(True)
@@ -270,14 +270,14 @@ def versions_of_one_number(pair):
     copies = [path for path in listing(one.folder("peers")) if ".sync-conflict-" in path]
     expect("conflict copies of the commit", [os.path.dirname(path) for path in copies if "/commits/" in path], ["private/ZentikSyncZone/commits"])
     # Syncthing decides which of the two stands. The other device is refused, accepts it, and has its own rows in a copy.
-    gone = [name for name in ("desk", "laptop") if subprocess.run([SNAPSYNC, "sync", "--db", name + ".db"], cwd=WORK, capture_output=True).returncode == 65]
+    gone = [name for name in ("desk", "laptop") if subprocess.run([SNAPSYNC, "sync", name + ".db"], cwd=WORK, capture_output=True).returncode == 65]
     expect("the number of devices whose version is gone", len(gone), 1)
-    run("import", "--db", gone[0] + ".db", "--accept-rollback", "2")
+    run("import", gone[0] + ".db", "--accept-rollback", "2")
     for name in ("desk.db", "laptop.db"):
-        run("sync", "--db", name)
+        run("sync", name)
         pair.replicate("peers")
     expect_equal("desk.db", "laptop.db")
-    expect("its title in the copy", ("by " + gone[0]) in run("cat", "notifications", "--cloud", gone[0] + ".db.snapsync-kept"), True)
+    expect("its title in the copy", ("by " + gone[0]) in run("show", gone[0] + ".db.snapsync-kept", "notifications"), True)
     return os.path.basename(next(path for path in copies if "/commits/" in path))
 
 
@@ -290,14 +290,14 @@ def main():
     one, two = pair.sides
     for side in pair.sides:
         os.makedirs(side.folder("shared"))
-    run("generate", "--db", "phone.db", "--notifications", "40", "--buckets", "4")
+    run("generate", "phone.db", "--notifications", "40", "--buckets", "4")
     # A folder that a tool replicates is refused to peers, so they come to share one before it does.
-    run("generate", "--db", "desk.db", "--notifications", "12", "--buckets", "2")
-    run("init", "--db", "desk.db", "--cloud", one.folder("peers"), "--role", "peer", "--device", "desk")
-    run("sync", "--db", "desk.db")
+    run("generate", "desk.db", "--notifications", "12", "--buckets", "2")
+    run("init", "desk.db", one.folder("peers"), "--peers", "--built-in", "--name", "desk")
+    run("sync", "desk.db")
     shutil.copytree(one.folder("peers"), two.folder("peers"))
-    run("init", "--db", "laptop.db", "--cloud", two.folder("peers"), "--role", "peer", "--device", "laptop", "--create")
-    run("sync", "--db", "laptop.db")
+    run("join", "laptop.db", two.folder("peers"), "--peer", "--name", "laptop")
+    run("sync", "laptop.db")
     try:
         pair.start()
         pair.connect(True)

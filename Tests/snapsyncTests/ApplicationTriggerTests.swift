@@ -62,7 +62,7 @@ import Testing
                 """)
             for (name, role) in [("a", first), ("b", second)] {
                 let sharing = role == "peer" ? " --shared-keys" : ""
-                try scene.succeed("init --db \(name).db --cloud cloud --role \(role) --device \(name) --datasets shelf.json\(sharing)")
+                try scene.succeed(Scene.setUp("\(name).db", as: role, "--name \(name) --datasets shelf.json\(sharing)"))
                 try scene.sync(name)
             }
         }
@@ -115,7 +115,7 @@ import Testing
         // Nothing of it is an edit of the second device.
         #expect(
             try scene.database("b.db").run("SELECT (SELECT count(*) FROM snapsync_changes) + (SELECT count(*) FROM snapsync_log WHERE dataset > 0)") == "0\n")
-        let status = try scene.succeed("sync --db b.db")
+        let status = try scene.succeed("sync b.db")
         #expect(!status.contains("published"))
     }
 
@@ -131,7 +131,7 @@ import Testing
                 CREATE TRIGGER seats_out AFTER DELETE ON seats BEGIN UPDATE sums SET n = n - 1, total = total - OLD.price; END;
                 CREATE TRIGGER seats_price AFTER UPDATE OF price ON seats BEGIN UPDATE sums SET total = total + NEW.price - OLD.price; END;
                 """)
-            try scene.succeed("init --db \(name).db --cloud cloud --role \(role) --device \(name) --tables seats")
+            try scene.succeed(Scene.setUp("\(name).db", as: role, "--name \(name) --tables seats"))
         }
         let first = "(2, 'a', 2, 10), (4, 'b', 4, 20), (5, 'c', 5, 30)"
         for rows in [first] + Self.exchanges.flatMap({ [$0, first] }) {
@@ -156,12 +156,12 @@ import Testing
         try scene.database("b.db").run(
             "UPDATE books SET title = 'By b' WHERE id = 3; UPDATE comments SET text = 'kept word' WHERE id = 'c1'; INSERT INTO books(id, title, position) VALUES(7, 'Seven', 7)"
         )
-        for _ in 0..<2 { for name in ["a", "b"] { try scene.succeed("sync --db \(name).db") } }
+        for _ in 0..<2 { for name in ["a", "b"] { try scene.succeed("sync \(name).db") } }
         #expect(try synced(scene, "a") == synced(scene, "b"))
         for name in ["a", "b"] {
             try expectFollowing(scene, name)
             #expect(try scene.database("\(name).db").run("SELECT title FROM books ORDER BY id") == "By a\nBy b\nFour\nSeven\n")
-            #expect(try scene.succeed("sync --db \(name).db").contains("nothing new"))
+            #expect(try scene.succeed("sync \(name).db").contains("nothing new"))
         }
     }
 
@@ -172,12 +172,12 @@ import Testing
             "UPDATE books SET title = 'Changed' WHERE id = 1; DELETE FROM books WHERE id = 2; INSERT INTO comments VALUES('c9', 4, 'ninth word', NULL)")
         try scene.sync("a")
         let after = try synced(scene, "a")
-        try scene.succeed("restore --version 1 --db a.db")
+        try scene.succeed("restore a.db 1")
         #expect(try synced(scene, "a") == before)
         try expectFollowing(scene, "a")
         try scene.sync("a", "b")
         #expect(try synced(scene, "b") == before)
-        try scene.succeed("undo --db a.db")
+        try scene.succeed("undo a.db")
         #expect(try synced(scene, "a") == after)
         try expectFollowing(scene, "a")
         try scene.sync("a", "b")
@@ -216,7 +216,7 @@ import Testing
             "INSERT INTO books(id, title, position) VALUES(8, 'bad', 8), (9, 'good', 9); DELETE FROM books WHERE id = 4; UPDATE comments SET text = 'last word' WHERE id = 'c1'"
         )
         try scene.sync("a")
-        let imported = try scene.json("import --db b.db")
+        let imported = try scene.json("import b.db")
         let warnings = try #require(imported["warnings"] as? [String])
         #expect(warnings.contains { $0.contains(warning) }, "\(warnings)")
         #expect(try synced(scene, "b") == synced(scene, "a"))
@@ -231,10 +231,10 @@ import Testing
 
     @Test func datasetFileTurnsTriggersOff() throws {
         let scene = try scene("writer", "reader")
-        try scene.succeed("detach --db b.db")
+        try scene.succeed("detach b.db")
         try scene.scratch.write(
             Self.datasets.replacingOccurrences(of: "\"name\": \"books\",", with: "\"name\": \"books\", \"triggers\": \"off\","), to: "off.json")
-        let setUp = try scene.json("init --db b.db --cloud cloud --role reader --device b2 --datasets off.json --replace")
+        let setUp = try scene.json("join b.db cloud --name b2 --datasets off.json --replace-local")
         let triggers = try #require(setUp["triggers"] as? [[String: Any]])
         #expect(triggers.filter { $0["dataset"] as? String == "books" }.allSatisfy { $0["runs"] as? Bool == false })
         #expect(triggers.contains { $0["dataset"] as? String == "comments" && $0["runs"] as? Bool == true })
@@ -248,17 +248,17 @@ import Testing
         #expect(try scene.database("b.db").run("SELECT count(*) FROM search('loud')") == "1\n")
         let wrong = Self.datasets.replacingOccurrences(of: "\"name\": \"books\",", with: "\"name\": \"books\", \"triggers\": \"perhaps\",")
         try scene.scratch.write(wrong, to: "wrong.json")
-        #expect(try scene.run("init --db c.db --cloud cloud --role reader --datasets wrong.json").status != 0)
+        #expect(try scene.run("join c.db cloud --datasets wrong.json").status != 0)
     }
 
     @Test func initAndDoctorNameTriggersAndWhatBecomesOfThem() throws {
         let scene = try scene(
             "writer", "reader", extra: "CREATE TRIGGER hash AFTER INSERT ON comments BEGIN INSERT INTO audit(what) VALUES(app_hash(NEW.text)); END;")
-        try scene.succeed("detach --db b.db")
-        let lines = try scene.succeed("init --db b.db --cloud cloud --role reader --device b2 --datasets shelf.json --replace")
+        try scene.succeed("detach b.db")
+        let lines = try scene.succeed("join b.db cloud --name b2 --datasets shelf.json --replace-local")
         #expect(lines.contains("the trigger slugs_in of slugs runs for the rows that an import changes; what it writes into synced tables is ignored then"))
         #expect(lines.contains("the trigger hash of comments cannot run without the application (no such function: app_hash)"))
-        let doctor = try scene.doctor("--db b.db", exit: 0)
+        let doctor = try scene.doctor("b.db", exit: 0)
         #expect(doctor.about("applicationTriggers").contains { $0.severity == "ok" && $0.found.contains("slugs_in") })
         #expect(doctor.about("applicationTriggers").contains { $0.severity == "notice" && $0.found.contains("app_hash") })
     }
@@ -278,8 +278,8 @@ import Testing
         for name in ["a", "b"] { try scene.database("\(name).db").run(schema) }
         try scene.database("a.db").run("INSERT INTO rooms VALUES('r1', 'One'), ('r2', 'Two')")
         for (name, role) in [("a", "writer"), ("b", "reader")] {
-            try scene.succeed("init --db \(name).db --cloud cloud --role \(role) --device \(name) --datasets rooms.json")
-            try scene.succeed("sync --db \(name).db")
+            try scene.succeed(Scene.setUp("\(name).db", as: role, "--name \(name) --datasets rooms.json"))
+            try scene.succeed("sync \(name).db")
         }
         try scene.database("b.db").run("INSERT INTO notes VALUES(1, 'r1', 'mine'), (2, 'r2', 'stays')")
         try scene.database("a.db").run("DELETE FROM rooms WHERE id = 'r1'")

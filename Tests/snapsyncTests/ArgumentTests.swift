@@ -60,7 +60,7 @@ import Testing
             let built = try ProgramRun(words[0], Array(words.dropFirst()), in: scratch.path)
             try #require(built.status == 0, "\(words): \(built.errorText)")
         }
-        let words = ["sync", "--quiet", "--db", "a b"]
+        let words = ["sync", "a b", "--quiet"]
         #expect(try ProgramRun("./words", words, in: scratch.path).text == "found \(words)\n")
         let preloaded = try ProgramRun("./words", words, in: scratch.path, environment: ["LD_PRELOAD": scratch.path("early.so")])
         #expect(preloaded.text == "lost \(words)\n", "\(preloaded.text)\(preloaded.errorText)")

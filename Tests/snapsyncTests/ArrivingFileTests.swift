@@ -33,12 +33,12 @@ import Testing
         try scene.database("phone.db").run(
             "DELETE FROM notifications WHERE id IN (SELECT id FROM notifications LIMIT 9); UPDATE notifications SET title = 'new', updatedAt = '2026-02-01T00:00:00Z'"
         )
-        try scene.succeed("export --db phone.db --full")
-        try scene.succeed("init --db new.db --cloud cloud --role reader --device new --create")
+        try scene.succeed("export phone.db --full")
+        try scene.succeed("join new.db cloud --name new")
         let file = try file(kind, in: scene)
         let whole = try cut(file, in: scene, to: share)
         for database in ["watch.db", "new.db"] {
-            let young = try scene.run("import --db \(database)")
+            let young = try scene.run("import \(database)")
             // A reader that goes on from version 1 reads the change asset alone.
             if database == "watch.db", young.status == 0 {
                 #expect(["asset", "index"].contains(kind))
@@ -46,20 +46,20 @@ import Testing
             }
             #expect(young.status == 75 && young.errorText.contains(Self.waits), "\(database): \(young.status) \(young.errorText)")
         }
-        let doctor = try scene.run("doctor --db new.db")
+        let doctor = try scene.run("check new.db")
         #expect(doctor.status == 75 && doctor.text.contains(Self.waits), "\(doctor.status) \(doctor.text)")
-        let verify = try scene.run("verify --cloud cloud")
+        let verify = try scene.run("check cloud --read-data")
         #expect(verify.status == 75 && (verify.text + verify.errorText).contains(Self.waits), "\(verify.status) \(verify.text)\(verify.errorText)")
 
         try scene.scratch.age(file, minutes: 11)
-        let old = try scene.run("import --db new.db")
+        let old = try scene.run("import new.db")
         #expect(old.status == 65 && !old.errorText.contains(Self.waits), "\(old.status) \(old.errorText)")
-        #expect(try scene.run("verify --cloud cloud").status == 65)
-        if try scene.run("import --db watch.db").status == 65 { #expect(try scene.contents("watch.db") == before) }
+        #expect(try scene.run("check cloud --read-data").status == 65)
+        if try scene.run("import watch.db").status == 65 { #expect(try scene.contents("watch.db") == before) }
 
         try whole.write(to: URL(fileURLWithPath: scene.scratch.path(file)))
         for database in ["watch.db", "new.db"] {
-            try scene.succeed("import --db \(database)")
+            try scene.succeed("import \(database)")
             #expect(try scene.contents(database) == scene.contents("phone.db"))
         }
     }
@@ -68,19 +68,19 @@ import Testing
         let scene = try Scene.phone(notifications: 3, buckets: 1)
         for number in 2...18 {
             try scene.database("phone.db").run("UPDATE buckets SET name = 'name \(number)'")
-            try scene.succeed("export --db phone.db")
+            try scene.succeed("export phone.db")
         }
-        try scene.succeed("init --db new.db --cloud cloud --role reader --device new --create")
+        try scene.succeed("join new.db cloud --name new")
         let file = try scene.newest("checkpoints")
         let whole = try cut(file, in: scene)
         // What a new device takes over is read from there.
-        #expect(try scene.run("init --db later.db --cloud cloud --role reader --create").status == 75)
-        let young = try scene.run("import --db new.db")
+        #expect(try scene.run("join later.db cloud").status == 75)
+        let young = try scene.run("import new.db")
         #expect(young.status == 75 && young.errorText.contains(Self.waits), "\(young.errorText)")
         try scene.scratch.age(file, minutes: 11)
-        #expect(try scene.run("import --db new.db").status == 65)
+        #expect(try scene.run("import new.db").status == 65)
         try whole.write(to: URL(fileURLWithPath: scene.scratch.path(file)))
-        try scene.succeed("import --db new.db")
+        try scene.succeed("import new.db")
     }
 
     @Test func messageIsWaitedForAndThenApplied() throws {
@@ -90,13 +90,13 @@ import Testing
         try scene.sync("watch")
         let file = try scene.newest("messages/watch")
         let whole = try cut(file, in: scene)
-        let young = try scene.run("sync --db phone.db")
+        let young = try scene.run("sync phone.db")
         #expect(young.status == 0 && !young.text.contains("set aside") && !young.errorText.contains("set aside"), "\(young.text)\(young.errorText)")
         try scene.scratch.age(file, minutes: 11)
-        let old = try scene.run("sync --db phone.db")
+        let old = try scene.run("sync phone.db")
         #expect((old.text + old.errorText).contains("set aside"), "\(old.text)\(old.errorText)")
         try whole.write(to: URL(fileURLWithPath: scene.scratch.path(file)))
-        _ = try scene.run("sync --db phone.db")
+        _ = try scene.run("sync phone.db")
         #expect(try scene.database("phone.db").run("SELECT count(*) FROM notifications WHERE readAt = '2026-02-01T00:00:00Z'") == "1\n")
     }
 
@@ -104,12 +104,12 @@ import Testing
     @Test func timeInTheFutureIsNoLongerYoung() throws {
         let scene = try Scene.phoneAndWatch()
         try scene.database("phone.db").run("UPDATE buckets SET name = 'new'")
-        try scene.succeed("export --db phone.db")
+        try scene.succeed("export phone.db")
         let file = try scene.newest("commits")
         _ = try cut(file, in: scene)
         try scene.scratch.age(file, minutes: -60)
-        #expect(try scene.run("import --db watch.db").status == 65)
+        #expect(try scene.run("import watch.db").status == 65)
         try scene.scratch.age(file, minutes: -5)
-        #expect(try scene.run("import --db watch.db").status == 75)
+        #expect(try scene.run("import watch.db").status == 75)
     }
 }

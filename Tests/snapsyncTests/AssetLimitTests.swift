@@ -6,9 +6,9 @@ import Testing
 @Suite(.runsPrograms) struct AssetLimitTests {
     @Test func assetBeyondTheLimitIsNotPublished() throws {
         let scene = try Scene()
-        try scene.succeed("generate --db phone.db --notifications 300 --buckets 4")
-        try scene.succeed("init --db phone.db --cloud cloud --role writer --device phone --asset-limit 20kB")
-        for line in ["export --db phone.db", "sync --db phone.db"] {
+        try scene.succeed("generate phone.db --notifications 300 --buckets 4")
+        try scene.succeed("init phone.db cloud --built-in --name phone --asset-limit 20kB")
+        for line in ["export phone.db", "sync phone.db"] {
             let run = try scene.run(line)
             Scene.checkRefusal(
                 run, exit: 78,
@@ -17,8 +17,8 @@ import Testing
                     "delete what is no longer needed", "--asset-limit",
                 ])
         }
-        #expect(try scene.json("status --db phone.db")["newestVersion"] == nil)
-        #expect((try scene.json("status --db phone.db")["lastError"] as? [String: Any])?["place"] as? String == "dataset notifications")
+        #expect(try scene.json("status phone.db")["newestVersion"] == nil)
+        #expect((try scene.json("status phone.db")["lastError"] as? [String: Any])?["place"] as? String == "dataset notifications")
         // Neither the asset nor that of the dataset before it is left behind.
         let left = try FileManager.default.subpathsOfDirectory(atPath: scene.scratch.path(Scene.zone)).filter {
             $0.contains(".gz") || $0.contains(".index") || $0.contains("tmp")
@@ -26,17 +26,17 @@ import Testing
         #expect(left == [])
 
         #expect(try scene.json("export --db phone.db --asset-limit 1MB")["version"] as? Int == 1)
-        #expect(try scene.json("status --db phone.db")["assetLimit"] as? Int == 1_000_000)
+        #expect(try scene.json("status phone.db")["assetLimit"] as? Int == 1_000_000)
     }
 
     @Test func assetThatGrowsBeyondTheLimitLeavesTheLastVersion() throws {
         let scene = try Scene.phoneAndWatch(notifications: 100, buckets: 4)
         let size = try scene.scratch.read(scene.asset("notifications")).count
-        try scene.succeed("generate --db phone.db --notifications 100 --buckets 1 --seed 5")
+        try scene.succeed("generate phone.db --notifications 100 --buckets 1 --seed 5")
         let run = try scene.run("export --db phone.db --asset-limit \(size + 1000)")
         #expect(run.status == 78, "\(run.errorText)")
-        #expect(try scene.json("history --db phone.db")["newestVersion"] as? Int == 1)
-        try scene.succeed("verify --all --db watch.db")
+        #expect(try scene.json("log phone.db")["newestVersion"] as? Int == 1)
+        try scene.succeed("check watch.db --all-versions")
         // With room again, nothing is lost.
         try scene.succeed("export --db phone.db --asset-limit 250MB")
         try scene.sync("watch")

@@ -71,7 +71,7 @@ import Testing
         }
         // It arrives; the same command goes on.
         try cloud.scene.scratch.copy(cloud.scene.scratch.path(cloud.index.replacing("cloud/", with: "good/")), to: cloud.index)
-        try cloud.scene.succeed("import --db watch.db")
+        try cloud.scene.succeed("import watch.db")
         #expect(try cloud.scene.contents("watch.db") == cloud.scene.contents("phone.db"))
     }
 
@@ -114,7 +114,7 @@ import Testing
         try scene.scratch.edit(scene.asset("buckets")) { $0[100] ^= 4 }
         let good = try scene.contents("phone.db")
 
-        let run = try scene.run("verify --cloud cloud")
+        let run = try scene.run("check cloud --read-data")
         #expect(run.status == 65 && run.errorText == "")
         let lines = run.text.split(separator: "\n")
         #expect(lines.count == 3 && lines.last == "2 problems", "\(run.text)")
@@ -122,7 +122,7 @@ import Testing
         #expect(lines[1].contains("notifications_data (assets/notifications_data/") && lines[1].contains("hint: "), "\(lines[1])")
 
         // What verify says, cat says, and prints nothing behind the block before.
-        let cat = try scene.run("cat notifications --cloud cloud")
+        let cat = try scene.run("show cloud notifications")
         #expect(cat.status == 65)
         #expect(cat.errorText.contains("block 2 of notifications_data@1") && cat.errorText.contains("do not match the hash"), "\(cat.errorText)")
         let whole = Data(cat.output)
@@ -131,13 +131,13 @@ import Testing
         // The writer has the data: its next export of what changed mends the version.
         try scene.database("phone.db").run(
             "UPDATE notifications SET body = 'new' WHERE id = (SELECT min(id) FROM notifications); UPDATE buckets SET color = '#000'")
-        let mended = try scene.run("export --db phone.db")
+        let mended = try scene.run("export phone.db")
         #expect(mended.status == 0 && mended.errorText.contains("is damaged; writing all blocks anew"), "\(mended.errorText)")
-        try scene.succeed("verify --cloud cloud")
-        let all = try scene.run("verify --all --cloud cloud")
+        try scene.succeed("check cloud --read-data")
+        let all = try scene.run("check cloud --all-versions")
         #expect(all.status == 65 && all.text.contains("version 1, notifications_data"))
-        try scene.succeed("init --db watch.db --cloud cloud --role reader --create")
-        try scene.succeed("import --db watch.db")
+        try scene.succeed("join watch.db cloud")
+        try scene.succeed("import watch.db")
         #expect(try scene.contents("watch.db") == scene.contents("phone.db"))
         #expect(try scene.contents("watch.db") != good)
     }

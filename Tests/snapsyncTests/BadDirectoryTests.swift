@@ -5,7 +5,7 @@ import Testing
 /// Directories that are missing, empty, no cloud, or a cloud of another time.
 @Suite(.runsPrograms) struct BadDirectoryTests {
     private static let commands = [
-        "import --db watch.db", "sync --db watch.db", "status --db watch.db", "verify --db watch.db", "export --db phone.db", "sync --db phone.db",
+        "import watch.db", "sync watch.db", "status watch.db", "check watch.db --read-data", "export phone.db", "sync phone.db",
     ]
 
     private func refuseEverything(
@@ -19,7 +19,7 @@ import Testing
         try FileManager.default.removeItem(atPath: scene.scratch.path("cloud"))
         try refuseEverything(
             scene, exit: 69, saying: [scene.scratch.path("cloud"), "the directory cannot be opened: No such file or directory", "mount it, or check the path"])
-        try scene.refuse("history --cloud cloud", exit: 69, saying: ["cloud: the directory cannot be opened"], asJSONToo: true)
+        try scene.refuse("log cloud", exit: 69, saying: ["cloud: the directory cannot be opened"], asJSONToo: true)
         #expect(!scene.scratch.exists("cloud"))
     }
 
@@ -28,20 +28,20 @@ import Testing
         try FileManager.default.removeItem(atPath: scene.scratch.path("cloud"))
         try FileManager.default.createDirectory(atPath: scene.scratch.path("cloud"), withIntermediateDirectories: false)
         try refuseEverything(scene, exit: 69, saying: ["the directory is there, but its cloud.json is not", "mount the directory; nothing was touched"])
-        try scene.refuse("history --cloud cloud", exit: 66, saying: ["cloud", "there is no cloud.json in it", "check the path"], asJSONToo: true)
-        try scene.refuse("init --db new.db --cloud cloud --role reader --create", exit: 66, saying: ["there is no cloud.json in it"])
+        try scene.refuse("log cloud", exit: 66, saying: ["cloud", "there is no cloud.json in it", "check the path"], asJSONToo: true)
+        try scene.refuse("join new.db cloud", exit: 66, saying: ["there is no cloud.json in it"])
     }
 
     @Test func directoryWithOtherFilesDoesNotBecomeACloud() throws {
         let scene = try Scene()
-        try scene.succeed("generate --db phone.db --notifications 2 --buckets 1")
+        try scene.succeed("generate phone.db --notifications 2 --buckets 1")
         try scene.scratch.write("mine", to: "cloud/holiday.txt")
         try scene.refuse(
-            "init --db phone.db --cloud cloud --role writer", exit: 66, saying: ["cloud", "holds other files and is not a cloud", "give an empty directory"],
+            "init phone.db cloud --built-in", exit: 66, saying: ["cloud", "holds other files and is not a cloud", "give an empty directory"],
             watching: ["phone.db"])
         try scene.scratch.write("mine", to: "file")
         try scene.refuse(
-            "init --db phone.db --cloud file --role writer", exit: 69, saying: ["file", "Not a directory"], watching: ["phone.db"], asJSONToo: true)
+            "init phone.db file --built-in", exit: 69, saying: ["file", "Not a directory"], watching: ["phone.db"], asJSONToo: true)
     }
 
     /// Markers of a cloud and of a zone, each with the exit code and what is said.
@@ -74,9 +74,9 @@ import Testing
             try scene.scratch.write(marker.text, to: marker.file)
             // A beginning of a file that is young would count as still arriving.
             try scene.scratch.age(marker.file, minutes: 60)
-            try refuseEverything(scene, exit: marker.code, saying: marker.says, ["import --db watch.db", "export --db phone.db"])
-            try scene.refuse("history --cloud cloud", exit: marker.code, saying: marker.says)
-            try scene.refuse("init --db new.db --cloud cloud --role reader --create", exit: marker.code, saying: marker.says)
+            try refuseEverything(scene, exit: marker.code, saying: marker.says, ["import watch.db", "export phone.db"])
+            try scene.refuse("log cloud", exit: marker.code, saying: marker.says)
+            try scene.refuse("join new.db cloud", exit: marker.code, saying: marker.says)
             #expect(!scene.scratch.exists("new.db"))
             try scene.scratch.write(before, to: marker.file)
         }
@@ -85,17 +85,17 @@ import Testing
 
     @Test func zoneThatNobodyHasPublishedInHasNothing() throws {
         let scene = try Scene()
-        try scene.succeed("init --db phone.db --cloud cloud --role writer --device phone --create")
+        try scene.succeed("init phone.db cloud --built-in --name phone")
         try scene.refuse(
-            "init --db watch.db --cloud cloud --role reader --create", exit: 66, saying: ["nothing has been published yet", "snapsync sync on phone"])
+            "join watch.db cloud", exit: 66, saying: ["nothing has been published yet", "snapsync sync on phone"])
         // With the tables there is nothing that the zone would have to say.
-        try scene.succeed("generate --db watch.db --notifications 0 --buckets 0")
-        try scene.succeed("init --db watch.db --cloud cloud --role reader")
-        for line in ["import --db watch.db", "sync --db watch.db", "cat buckets --db watch.db", "verify --db watch.db", "cat buckets --cloud cloud"] {
+        try scene.succeed("generate watch.db --notifications 0 --buckets 0")
+        try scene.succeed("join watch.db cloud")
+        for line in ["import watch.db", "sync watch.db", "show watch.db buckets", "check watch.db --read-data", "show cloud buckets"] {
             try scene.refuse(line, exit: 66, saying: ["nothing has been published yet", "run snapsync export on the writer first"], watching: ["watch.db"])
         }
-        #expect(try scene.succeed("history --db watch.db") == "nothing has been published yet\n")
-        #expect(try scene.succeed("status --db watch.db").contains("no version yet, the zone has none"))
+        #expect(try scene.succeed("log watch.db") == "nothing has been published yet\n")
+        #expect(try scene.succeed("status watch.db").contains("no version yet, the zone has none"))
     }
 
     @Test func filesOfSyncToolsAndStrangersAreIgnored() throws {
@@ -107,8 +107,8 @@ import Testing
         ] { try scene.scratch.write("{}", to: "\(Scene.zone)/\(name)") }
         try scene.scratch.write("", to: "cloud/.stfolder/x")
         try scene.markRead(1)
-        #expect(try scene.json("export --db phone.db")["version"] as? Int == 2)
-        try scene.succeed("import --db watch.db")
-        try scene.succeed("verify --all --local --db watch.db")
+        #expect(try scene.json("export phone.db")["version"] as? Int == 2)
+        try scene.succeed("import watch.db")
+        try scene.succeed("check watch.db --all-versions --local")
     }
 }

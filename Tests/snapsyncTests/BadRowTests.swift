@@ -41,29 +41,29 @@ import Testing
             INSERT INTO notifications SELECT CASE i WHEN 3 THEN 'n' ELSE printf('m%05d', i) END, 'T', NULL, NULL, NULL, NULL,
                 '2026-01-01T00:00:00Z', '2026-01-01T00:00:00Z', 'b', '[]', '[]', NULL FROM n
             """)
-        try scene.succeed("init --db phone.db --cloud cloud --role writer --device phone")
-        try scene.succeed("export --db phone.db")
+        try scene.succeed("init phone.db cloud --built-in --name phone")
+        try scene.succeed("export phone.db")
         try scene.scratch.copy(scene.scratch.path("phone.db"), to: "good.db")
         for (sql, says) in Self.rows {
             try FileManager.default.removeItem(atPath: scene.scratch.path("phone.db"))
             try scene.scratch.copy(scene.scratch.path("good.db"), to: "phone.db")
             try scene.database("phone.db").run(sql)
             try scene.refuse(
-                "export --db phone.db", exit: 65, saying: [sql.contains("buckets") ? "buckets" : "notifications"] + says, watching: ["phone.db"])
+                "export phone.db", exit: 65, saying: [sql.contains("buckets") ? "buckets" : "notifications"] + says, watching: ["phone.db"])
         }
         // Nothing lies about, and the next good export is version 2.
         try FileManager.default.removeItem(atPath: scene.scratch.path("phone.db"))
         try scene.scratch.copy(scene.scratch.path("good.db"), to: "phone.db")
         try scene.database("phone.db").run("UPDATE notifications SET title = 'good' WHERE id = 'n'")
-        #expect(try scene.json("export --db phone.db")["version"] as? Int == 2)
-        try scene.succeed("verify --all --local --db phone.db")
+        #expect(try scene.json("export phone.db")["version"] as? Int == 2)
+        try scene.succeed("check phone.db --all-versions --local")
     }
 
     @Test func badRowOfTheFirstExportLeavesNothingBehind() throws {
         let scene = try Scene()
         try scene.database("phone.db").run(Self.schema + "INSERT INTO notifications(id, title) VALUES('n', 'T')")
-        try scene.succeed("init --db phone.db --cloud cloud --role writer --device phone")
-        let run = try scene.run("export --db phone.db")
+        try scene.succeed("init phone.db cloud --built-in --name phone")
+        let run = try scene.run("export phone.db")
         Scene.checkRefusal(run, exit: 65, saying: ["notifications", "it is NULL, and the column is required"])
         // The other dataset of the same export was good; its file is gone all the same.
         let files = try FileListing(of: scene.scratch.path(Scene.zone)).entries.filter {
@@ -83,8 +83,8 @@ import Testing
             INSERT INTO notifications SELECT printf('m%05d', i), 'T', NULL, NULL, NULL, NULL,
                 '2026-01-01T00:00:00Z', '2026-01-01T00:00:00Z', 'b', '[]', '[]', NULL FROM n
             """)
-        try scene.succeed("init --db phone.db --cloud cloud --role writer --device phone")
-        try scene.succeed("export --db phone.db")
+        try scene.succeed("init phone.db cloud --built-in --name phone")
+        try scene.succeed("export phone.db")
         try scene.scratch.copy(scene.scratch.path("phone.db"), to: "good.db")
         try scene.database("phone.db").run(
             """
@@ -97,7 +97,7 @@ import Testing
             UPDATE buckets SET isOrphan = 2;
             """)
         let cloud = try scene.cloudListing()
-        let refused = try scene.run("export --db phone.db")
+        let refused = try scene.run("export phone.db")
         #expect(refused.status == 65)
         #expect(refused.output.isEmpty)
         #expect(refused.errorText.split(separator: "\n").count == 9)
@@ -108,24 +108,24 @@ import Testing
             "key \"m00004\", column attachments: it is not one JSON value", "key \"m00005\", column body: it holds a blob", "key \"m00029\"", "\n  hint: ",
         ] { #expect(refused.errorText.contains(part), "\(part) in \(refused.errorText)") }
         #expect(try scene.cloudListing() == cloud)
-        let json = try scene.run("export --db phone.db --json")
+        let json = try scene.run("export phone.db --json")
         let body = try #require(try JSONSerialization.jsonObject(with: json.errors) as? [String: [String: Any]])
         #expect((body["error"]?["details"] as? [String])?.count == 7)
         #expect(body["error"]?["exitCode"] as? Int == 65)
 
         try scene.database("phone.db").run("UPDATE notifications SET title = NULL")
-        let run = try scene.run("sync --db phone.db")
+        let run = try scene.run("sync phone.db")
         #expect(run.status == 65)
         #expect(run.errorText.contains("\(count + 2) rows cannot be synced") && run.errorText.contains("\n  and \(count + 2 - 20) more\n"))
         #expect(run.errorText.split(separator: "\n").count == 23)
-        #expect(try scene.json("history --cloud cloud")["newestVersion"] as? Int == 1)
+        #expect(try scene.json("log cloud")["newestVersion"] as? Int == 1)
 
         // Only the rows that are mended leave the list; a single one is told as ever.
         try FileManager.default.removeItem(atPath: scene.scratch.path("phone.db"))
         try scene.scratch.copy(scene.scratch.path("good.db"), to: "phone.db")
         try scene.database("phone.db").run("UPDATE notifications SET title = NULL WHERE id = 'm00002'")
         Scene.checkRefusal(
-            try scene.run("export --db phone.db"), exit: 65, saying: ["notifications, key \"m00002\", column title: it is NULL, and the column is required"])
+            try scene.run("export phone.db"), exit: 65, saying: ["notifications, key \"m00002\", column title: it is NULL, and the column is required"])
     }
 
     @Test func numbersThatJSONLacksAreRefused() throws {
@@ -142,10 +142,10 @@ import Testing
             let fresh = try Scene()
             try fresh.scratch.copy(scene.scratch.path("t.json"), to: "t.json")
             try fresh.database("t.db").run("CREATE TABLE t(id INTEGER PRIMARY KEY, v, n); \(sql)")
-            try fresh.succeed("init --db t.db --cloud cloud --role writer --datasets t.json")
-            let run = try fresh.run("export --db t.db")
+            try fresh.succeed("init t.db cloud --datasets t.json")
+            let run = try fresh.run("export t.db")
             Scene.checkRefusal(run, exit: 65, saying: ["t, key 1"] + says)
-            #expect(try fresh.json("history --cloud cloud")["newestVersion"] == nil)
+            #expect(try fresh.json("log cloud")["newestVersion"] == nil)
         }
     }
 }

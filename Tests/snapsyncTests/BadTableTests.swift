@@ -41,7 +41,7 @@ import Testing
                 let isReader = role == "reader", database = scene.database("\(name).db")
                 try database.run("CREATE TABLE rooms(id TEXT PRIMARY KEY NOT NULL, squareMetres INT \(isReader ? readersRule : ""))")
                 if !isReader { try database.run("INSERT INTO rooms VALUES('hall', 200), ('den', NULL)") }
-                try scene.succeed("init --db \(name).db --cloud cloud --role \(role) --device \(role) --datasets rooms.json")
+                try scene.succeed(Scene.setUp("\(name).db", as: role, "--name \(role) --datasets rooms.json"))
                 try scene.sync(name)
             }
         }
@@ -53,20 +53,20 @@ import Testing
             try scene.database("bad\(number).db").run(sql.isEmpty ? "CREATE TABLE other(x)" : sql)
             for role in ["writer --zone Z\(number)", "reader"] {
                 try scene.refuse(
-                    "init --db bad\(number).db --cloud cloud --role \(role) --datasets rooms.json", exit: 78, saying: ["bad\(number).db"] + says,
+                    Scene.setUp("bad\(number).db", as: role, "--datasets rooms.json"), exit: 78, saying: ["bad\(number).db"] + says,
                     watching: ["bad\(number).db"])
             }
         }
         #expect(
-            try scene.run("init --db bad0.db --cloud cloud --role reader --datasets rooms.json").errorText.contains("dataset rooms: there is no such table"))
+            try scene.run("join bad0.db cloud --datasets rooms.json").errorText.contains("dataset rooms: there is no such table"))
     }
 
     @Test func tableThatChangedAfterInitIsRefused() throws {
         for (sql, says) in Self.mismatches where !sql.contains("PRAGMA") {
             let scene = try syncedScene()
             for name in ["a.db", "b.db"] { try scene.database(name).run("DROP TABLE rooms; \(sql)") }
-            try scene.refuse("export --db a.db", exit: 78, saying: says, watching: ["a.db"])
-            try scene.refuse("import --db b.db", exit: 78, saying: says, watching: ["b.db"])
+            try scene.refuse("export a.db", exit: 78, saying: says, watching: ["a.db"])
+            try scene.refuse("import b.db", exit: 78, saying: says, watching: ["b.db"])
         }
     }
 
@@ -74,17 +74,17 @@ import Testing
         let scene = try syncedScene()
         try scene.database("b.db").run("ALTER TABLE rooms ADD COLUMN mine TEXT; UPDATE rooms SET mine = 'kept'")
         try scene.database("a.db").run("UPDATE rooms SET squareMetres = 9")
-        try scene.succeed("export --db a.db")
-        try scene.succeed("import --db b.db")
+        try scene.succeed("export a.db")
+        try scene.succeed("import b.db")
         #expect(try scene.database("b.db").run("SELECT DISTINCT squareMetres, mine FROM rooms") == "9|kept\n")
     }
 
     @Test func rowsThatTheReadersTableRefusesChangeNothing() throws {
         let scene = try syncedScene(readersRule: "UNIQUE")
         try scene.database("a.db").run("INSERT INTO rooms SELECT 'zoo', max(squareMetres) FROM rooms")
-        try scene.succeed("export --db a.db")
+        try scene.succeed("export a.db")
         try scene.refuse(
-            "import --db b.db", exit: 65, saying: ["b.db, table rooms", "a row breaks a rule of the table", "UNIQUE"], watching: ["b.db"], asJSONToo: true)
+            "import b.db", exit: 65, saying: ["b.db, table rooms", "a row breaks a rule of the table", "UNIQUE"], watching: ["b.db"], asJSONToo: true)
     }
 
     @Test func rowsOfOtherTablesAreNotLeftDangling() throws {
@@ -94,9 +94,9 @@ import Testing
             CREATE TABLE stars(bucket TEXT NOT NULL REFERENCES buckets(id) ON DELETE RESTRICT); INSERT INTO stars SELECT max(id) FROM buckets
             """)
         try scene.database("phone.db").run("DELETE FROM buckets WHERE id = (SELECT max(id) FROM buckets)")
-        try scene.succeed("export --db phone.db")
+        try scene.succeed("export phone.db")
         try scene.refuse(
-            "import --db watch.db", exit: 65, saying: ["table stars", "1 row would point at rows of buckets that are not there", "ON DELETE CASCADE"],
+            "import watch.db", exit: 65, saying: ["table stars", "1 row would point at rows of buckets that are not there", "ON DELETE CASCADE"],
             watching: ["watch.db"])
     }
 
@@ -134,10 +134,10 @@ import Testing
         for (text, says) in Self.files {
             try scene.scratch.write(text, to: "bad.json")
             try scene.refuse(
-                "init --db a.db --cloud cloud --role writer --datasets bad.json", exit: 78, saying: ["bad.json", "docs/datasets.md"] + says, watching: ["a.db"])
+                "init a.db cloud --datasets bad.json", exit: 78, saying: ["bad.json", "docs/datasets.md"] + says, watching: ["a.db"])
         }
         try scene.refuse(
-            "init --db a.db --cloud cloud --role writer --datasets none.json", exit: 66, saying: ["none.json", "cannot be read"], watching: ["a.db"])
+            "init a.db cloud --datasets none.json", exit: 66, saying: ["none.json", "cannot be read"], watching: ["a.db"])
         #expect(!scene.scratch.exists("cloud"))
     }
 
@@ -145,12 +145,12 @@ import Testing
         let scene = try Scene.phone()
         try scene.scratch.write("This is a text file, long enough to have a header of SQLite's length, and it is not a database at all.", to: "text.db")
         let before = try scene.scratch.read("text.db")
-        for line in ["export --db text.db", "status --db text.db", "generate --db text.db", "init --db text.db --cloud cloud --role reader --create"] {
+        for line in ["export text.db", "status text.db", "generate text.db", "join text.db cloud"] {
             let run = try scene.run(line)
             Scene.checkRefusal(run, exit: 65, saying: ["text.db", "not a SQLite database", "--db"])
         }
         #expect(try scene.scratch.read("text.db") == before)
-        try scene.refuse("export --db none.db", exit: 66, saying: ["none.db", "there is no such database", "check the path"])
-        try scene.refuse("export --db cloud", exit: 66, saying: ["cloud", "cannot be opened"])
+        try scene.refuse("export none.db", exit: 66, saying: ["none.db", "there is no such database", "check the path"])
+        try scene.refuse("export cloud", exit: 66, saying: ["cloud", "cannot be opened"])
     }
 }

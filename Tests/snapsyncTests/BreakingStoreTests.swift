@@ -16,37 +16,37 @@ import Testing
 
     private func findOut(_ server: BucketServer, saying words: String) throws {
         let devices = try BucketScene(server)
-        try devices.succeed("generate --db phone.db --notifications 5 --buckets 2")
-        try devices.succeed("generate --db desk.db --notifications 1 --buckets 1")
+        try devices.succeed("generate phone.db --notifications 5 --buckets 2")
+        try devices.succeed("generate desk.db --notifications 1 --buckets 1")
         let before = try devices.scene.contents("desk.db")
         // Several publishers are refused, in a new cloud and in one that another device has made.
-        let place = "--cloud \(devices.location) --endpoint \(server.endpoint)"
+        let place = "\(devices.location) --endpoint \(server.endpoint)"
         func refuse(_ line: String, at location: SourceLocation = #_sourceLocation) throws {
             let run = try devices.run(line)
             #expect(run.status == 78 && run.errorText.contains(words) && run.errorText.contains("--role writer"), "\(run.errorText)", sourceLocation: location)
         }
-        try refuse("init --db desk.db \(place) --role peer --device desk")
+        try refuse("init desk.db --peers --built-in \(place) --name desk")
         #expect(try devices.keys().isEmpty, "a refused set-up leaves nothing")
-        let setUp = try devices.succeed("init --db phone.db \(place) --role writer --device phone")
+        let setUp = try devices.succeed("init phone.db --built-in \(place) --name phone")
         #expect(setUp.contains("warning: the store does not keep what a cloud needs: ") && setUp.contains(words), "\(setUp)")
-        try refuse("init --db desk.db \(place) --role peer --device desk")
+        try refuse("init desk.db --peers --built-in \(place) --name desk")
         #expect(try devices.scene.contents("desk.db") == before)
         // One publisher and its readers are well, and are warned.
-        try devices.succeed("sync --db phone.db")
-        try devices.succeed("init --db watch.db \(place) --role reader --device watch --create")
-        try devices.succeed("sync --db watch.db")
+        try devices.succeed("sync phone.db")
+        try devices.succeed("join watch.db \(place) --name watch")
+        try devices.succeed("sync watch.db")
         #expect(try devices.scene.contents("phone.db") == devices.scene.contents("watch.db"))
-        let check = try devices.run("doctor --db phone.db --json")
+        let check = try devices.run("check phone.db --json")
         #expect(try check.status == 78 && severities(of: check, saying: words) == ["warning"], "\(check.text)")
 
         // A zone of several publishers that is moved there stays where it was.
-        try devices.succeed("init --db one.db --cloud there --role peer --device one --create")
-        try devices.succeed("sync --db one.db")
+        try devices.succeed("join one.db there --peer --name one")
+        try devices.succeed("sync one.db")
         let copy = "s3://\(devices.bucket)/moved?endpoint=\(server.endpoint)"
         try devices.succeed("mirror there \(copy)")
-        try refuse("relocate --db one.db --cloud \(copy)")
-        #expect(try devices.succeed("status --db one.db").contains(devices.scene.scratch.path("there")))
-        let moved = try devices.run("doctor --db one.db --cloud \(copy) --json")
+        try refuse("device move one.db \(copy)")
+        #expect(try devices.succeed("status one.db").contains(devices.scene.scratch.path("there")))
+        let moved = try devices.run("check one.db --json --location \(copy)")
         #expect(try moved.status == 78 && severities(of: moved, saying: words) == ["error"], "\(moved.text)")
     }
 

@@ -15,11 +15,11 @@ struct BucketFaultTests {
     @Test(arguments: faults.indices) func editIsPublishedOnceWhateverBecomesOfARequest(number: Int) throws {
         let (fault, codes) = Self.faults[number]
         let devices = try BucketScene(), proxy = try FaultyProxy(before: devices.server.endpoint)
-        try devices.succeed("generate --db phone.db --notifications 5 --buckets 2")
-        try devices.succeed("init --db phone.db --cloud \(devices.location) --endpoint \(proxy.endpoint) --role writer --device phone")
-        try devices.succeed("sync --db phone.db")
-        try devices.succeed("init --db watch.db --cloud \(devices.location) --endpoint \(proxy.endpoint) --role reader --device watch --create")
-        try devices.succeed("sync --db watch.db")
+        try devices.succeed("generate phone.db --notifications 5 --buckets 2")
+        try devices.succeed("init phone.db \(devices.location) --built-in --endpoint \(proxy.endpoint) --name phone")
+        try devices.succeed("sync phone.db")
+        try devices.succeed("join watch.db \(devices.location) --endpoint \(proxy.endpoint) --name watch")
+        try devices.succeed("sync watch.db")
 
         var version = 1
         for device in ["phone", "watch"] {
@@ -28,30 +28,30 @@ struct BucketFaultTests {
             while isReached {
                 version += 1
                 try devices.scene.database("phone.db").run("UPDATE buckets SET name = '\(device) \(request)' WHERE id = (SELECT min(id) FROM buckets)")
-                if device == "watch" { try devices.succeed("sync --db phone.db") }
-                let run = try proxy.spoiling(request, with: fault) { try devices.run("sync --db \(device).db") }
+                if device == "watch" { try devices.succeed("sync phone.db") }
+                let run = try proxy.spoiling(request, with: fault) { try devices.run("sync \(device).db") }
                 #expect(codes.contains(run.status), "\(fault) of request \(request): \(run.status), \(run.errorText)")
                 isReached = proxy.seen >= request
-                try devices.succeed("sync --db phone.db")
-                try devices.succeed("sync --db watch.db")
+                try devices.succeed("sync phone.db")
+                try devices.succeed("sync watch.db")
                 #expect(try devices.scene.contents("phone.db") == devices.scene.contents("watch.db"), "\(fault) of request \(request)")
-                let status = try JSONSerialization.jsonObject(with: Data(devices.succeed("status --db phone.db --json").utf8)) as? [String: Any]
+                let status = try JSONSerialization.jsonObject(with: Data(devices.succeed("status phone.db --json").utf8)) as? [String: Any]
                 #expect(status?["version"] as? Int == version, "\(fault) of request \(request)")
                 request += Sample.isWhole ? 1 : 7
             }
             // A publish has six requests, and one beyond them is tried.
             #expect(request > 6)
         }
-        #expect(try devices.succeed("verify --db watch.db --all --local").contains("all is well"))
+        #expect(try devices.succeed("check watch.db --all-versions --local").contains("all is well"))
     }
 
     /// A request for a commit arrives when its run, and a second one with a request of its own, have long given up.
     @Test(arguments: ["writer", "peer"], [true, false]) func commitThatArrivesLateIsThisDevicesOwn(role: String, isInTheMiddle: Bool) throws {
         let devices = try BucketScene(), proxy = try FaultyProxy(before: devices.server.endpoint)
-        try devices.succeed("generate --db phone.db --notifications 9 --buckets 3")
-        try devices.succeed("init --db phone.db --cloud \(devices.location) --endpoint \(proxy.endpoint) --role \(role) --device phone")
-        try devices.succeed("sync --db phone.db")
-        try devices.succeed("init --db watch.db --cloud \(devices.location) --endpoint \(proxy.endpoint) --role reader --device watch --create")
+        try devices.succeed("generate phone.db --notifications 9 --buckets 3")
+        try devices.succeed(Scene.setUp("phone.db", at: "\(devices.location)", as: role, "--endpoint \(proxy.endpoint) --name phone"))
+        try devices.succeed("sync phone.db")
+        try devices.succeed("join watch.db \(devices.location) --endpoint \(proxy.endpoint) --name watch")
         let phone = devices.scene.database("phone.db")
         let bucket = "INSERT INTO buckets(id, name, createdAt, updatedAt) VALUES('%', '%', '2026-11-22T10:00:00Z', '2026-11-22T10:00:00Z')"
         for (number, edit) in [
@@ -59,23 +59,23 @@ struct BucketFaultTests {
             "DELETE FROM buckets WHERE id = 'brief'; DELETE FROM notifications WHERE id = (SELECT min(id) FROM notifications)",
         ].enumerated() {
             try phone.run(edit)
-            let run = try proxy.spoiling("PUT:/commits/", with: "held") { try devices.run("sync --db phone.db") }
+            let run = try proxy.spoiling("PUT:/commits/", with: "held") { try devices.run("sync phone.db") }
             #expect(run.status == 75 && run.errorText.contains("the server did not say whether it has stored the object"), "run \(number): \(run.errorText)")
         }
         try phone.run(bucket.replacingOccurrences(of: "%", with: "last") + "; UPDATE buckets SET name = 'third' WHERE id = (SELECT min(id) FROM buckets)")
         // The first request arrives before the next run looks, or after it has looked and just before its own.
-        let late = try proxy.spoiling(isInTheMiddle ? "PUT:/commits/" : "1", with: "overtaken") { try devices.run("sync --db phone.db") }
+        let late = try proxy.spoiling(isInTheMiddle ? "PUT:/commits/" : "1", with: "overtaken") { try devices.run("sync phone.db") }
         // A peer tries again by itself.
         #expect(late.status == (isInTheMiddle && role == "writer" ? 75 : 0), "\(late.errorText)")
-        let next = try devices.run("sync --db phone.db")
+        let next = try devices.run("sync phone.db")
         #expect(next.status == 0, "\(next.errorText)")
         let words = "found version 2, which an earlier run had published without noting it"
         #expect((late.text + late.errorText + next.text + next.errorText).contains(words), "\(late.text)\(next.text)")
-        try devices.succeed("sync --db watch.db")
+        try devices.succeed("sync watch.db")
         #expect(try devices.scene.contents("phone.db") == devices.scene.contents("watch.db"))
         #expect(try phone.run("SELECT count(*) FROM buckets WHERE id IN ('brief', 'last')").hasPrefix("1"))
-        #expect(try devices.succeed("verify --db phone.db --all --local").contains("all is well"))
-        let status = try JSONSerialization.jsonObject(with: Data(devices.succeed("status --db phone.db --json").utf8)) as? [String: Any]
+        #expect(try devices.succeed("check phone.db --all-versions --local").contains("all is well"))
+        let status = try JSONSerialization.jsonObject(with: Data(devices.succeed("status phone.db --json").utf8)) as? [String: Any]
         #expect(status?["version"] as? Int == 3 && status?["device"] as? String == "phone", "\(status ?? [:])")
     }
 }

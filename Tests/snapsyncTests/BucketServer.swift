@@ -109,8 +109,8 @@ struct BucketScene {
 
     /// A writer that has published version 1.
     func publish(notifications: Int = 30) throws {
-        try succeed("generate --db phone.db --notifications \(notifications) --buckets 4")
-        try succeed("init --db phone.db --cloud \(location) --endpoint \(server.endpoint) --role writer --device phone")
-        try succeed("sync --db phone.db")
+        try succeed("generate phone.db --notifications \(notifications) --buckets 4")
+        try succeed("init phone.db \(location) --built-in --endpoint \(server.endpoint) --name phone")
+        try succeed("sync phone.db")
     }
 }

@@ -11,7 +11,7 @@ import Testing
 
     private func change(_ scene: Scene, _ sql: String) throws {
         try scene.database("phone.db").run("BEGIN; \(sql); COMMIT;")
-        try scene.succeed("export --db phone.db")
+        try scene.succeed("export phone.db")
     }
 
     private static let edits = """
@@ -34,7 +34,7 @@ import Testing
     @Test func whatChangedIsWhatIsWrittenAndRead() throws {
         let scene = try scene()
         try scene.database("phone.db").run(Self.edits)
-        let exported = try scene.json("export --db phone.db")
+        let exported = try scene.json("export phone.db")
         let written = try #require((exported["written"] as? [[String: Any]])?.first)
         #expect(written["kind"] as? String == "changes")
         #expect(written["recordCount"] as? Int == 7996)
@@ -43,24 +43,24 @@ import Testing
         #expect(changes["deleted"] as? Int == 4)
         #expect(try files(scene).count == 3)
 
-        let imported = try scene.json("import --db watch.db")
+        let imported = try scene.json("import watch.db")
         let read = try #require((imported["datasets"] as? [[String: Any]])?.first)
         #expect(read["changeFiles"] as? Int == 1)
         #expect(read["blocks"] == nil)
         #expect(read["size"] as? Int == changes["size"] as? Int)
         #expect(try same(scene))
-        #expect(try scene.succeed("verify --db watch.db --all --local").hasSuffix("all is well\n"))
+        #expect(try scene.succeed("check watch.db --all-versions --local").hasSuffix("all is well\n"))
     }
 
     @Test func onlyTheColumnsThatChangedTravel() throws {
         let scene = try scene()
         try scene.markRead(100, from: 5)
-        let exported = try scene.json("export --db phone.db")
+        let exported = try scene.json("export phone.db")
         let size = try #require(((exported["written"] as? [[String: Any]])?.first?["changes"] as? [String: Any])?["size"] as? Int)
         #expect(size <= 6000, "100 rows with two of nine columns changed: \(size) bytes")
-        try scene.succeed("import --db watch.db")
+        try scene.succeed("import watch.db")
         #expect(try same(scene))
-        #expect(try scene.succeed("verify --db watch.db --all --local").hasSuffix("all is well\n"))
+        #expect(try scene.succeed("check watch.db --all-versions --local").hasSuffix("all is well\n"))
     }
 
     /// A writer that publishes columns of a row that the version before does not have.
@@ -77,10 +77,10 @@ import Testing
         let text = String(decoding: try Gzip.decompress(scene.scratch.path("\(Self.assets)/\(name)")), as: UTF8.self)
         #expect(text.contains("\n[{\"id\":\"forged\",\"title\":\"forged\"}]\n"), "\(text)")
         let before = try scene.database("watch.db").dump()
-        try scene.refuse("import --db watch.db", exit: 65, saying: ["forged", "the version before does not have"])
+        try scene.refuse("import watch.db", exit: 65, saying: ["forged", "the version before does not have"])
         #expect(try scene.database("watch.db").dump() == before)
         for command in ["cat notifications", "diff 1 2", "verify"] {
-            #expect(try scene.run("\(command) --cloud cloud").status == 65, "\(command)")
+            #expect(try scene.run("\(command) cloud").status == 65, "\(command)")
         }
     }
 
@@ -90,7 +90,7 @@ import Testing
         try change(scene, Self.additions)
         let paths = try files(scene).filter { $0.hasSuffix(".gz") }.map { scene.scratch.path("\(Self.assets)/\($0)") }
         #expect(paths.count == 3)
-        let shown = try scene.run("cat notifications --cloud cloud").output
+        let shown = try scene.run("show cloud notifications").output
         let script = Repository.path("Tests/IndependentReader/lay_changes.py")
         let laid = try ProgramRun("python3", ["-B", script] + paths)
         #expect(laid.status == 0, "\(laid.errorText)")
@@ -98,12 +98,12 @@ import Testing
             "python3", ["-c", "import json, sys; print(json.dumps(json.load(sys.stdin), sort_keys=True))"], in: scene.scratch.path, input: shown)
         #expect(sorted.text == laid.text)
         // Version 2, which nobody has as one file, and then version 3 as a snapshot asset: the same bytes but for the time.
-        #expect(try scene.run("cat notifications --cloud cloud --version 2").output.count > 1_000_000)
-        try scene.succeed("export --db phone.db --full")
+        #expect(try scene.run("show cloud notifications --at 2").output.count > 1_000_000)
+        try scene.succeed("export phone.db --full")
         let whole = try Gzip.decompress(
             scene.scratch.path("\(Self.assets)/\(try #require(files(scene).last { $0.hasSuffix(".json.gz") && !$0.contains("changes") }))"))
         #expect(whole.drop { $0 != UInt8(ascii: ",") } == shown.drop { $0 != UInt8(ascii: ",") })
-        try scene.succeed("import --db watch.db")
+        try scene.succeed("import watch.db")
         #expect(try same(scene))
     }
 
@@ -115,10 +115,10 @@ import Testing
         let path = scene.scratch.path("\(Self.assets)/\(missing)")
         try FileManager.default.moveItem(atPath: path, toPath: scene.scratch.path("aside"))
         let before = try scene.database("watch.db").dump()
-        try scene.refuse("import --db watch.db", exit: 75, saying: [missing], asJSONToo: true)
+        try scene.refuse("import watch.db", exit: 75, saying: [missing], asJSONToo: true)
         #expect(try scene.database("watch.db").dump() == before)
         try FileManager.default.moveItem(atPath: scene.scratch.path("aside"), toPath: path)
-        try scene.succeed("import --db watch.db")
+        try scene.succeed("import watch.db")
         #expect(try same(scene))
     }
 
@@ -127,9 +127,9 @@ import Testing
         try change(scene, Self.edits)
         let lost = try #require(try files(scene).first { $0.contains("changes") })
         try FileManager.default.removeItem(atPath: scene.scratch.path("\(Self.assets)/\(lost)"))
-        try scene.refuse("import --db watch.db", exit: 75, saying: [lost])
-        try scene.succeed("export --db phone.db --full")
-        let run = try scene.run("import --db watch.db")
+        try scene.refuse("import watch.db", exit: 75, saying: [lost])
+        try scene.succeed("export phone.db --full")
+        let run = try scene.run("import watch.db")
         #expect(run.status == 0)
         #expect(run.text.contains("all rows were compared with version 3"), "\(run.text)")
         #expect(try same(scene))
@@ -145,8 +145,8 @@ import Testing
             var damaged = good
             damaged[position] ^= 8
             try scene.scratch.write(damaged, to: "\(Self.assets)/\(name)")
-            try scene.refuse("import --db watch.db", exit: 65, saying: ["notifications, changes 2"])
-            #expect(try scene.run("verify --cloud cloud").status == 65)
+            try scene.refuse("import watch.db", exit: 65, saying: ["notifications, changes 2"])
+            #expect(try scene.run("check cloud --read-data").status == 65)
         }
         #expect(try scene.database("watch.db").dump() == before)
     }
@@ -158,7 +158,7 @@ import Testing
         try scene.database("watch.db").run(
             SQLiteShell.untracked("DELETE FROM notifications WHERE id = '\(gone)'; UPDATE notifications SET title = 'altered' WHERE rowid = 77"))
         try change(scene, Self.edits)
-        let run = try scene.run("import --db watch.db")
+        let run = try scene.run("import watch.db")
         #expect(run.status == 0)
         #expect(run.text.contains("all rows were compared with version 2"), "\(run.text)")
         #expect(try same(scene))
@@ -167,27 +167,27 @@ import Testing
     @Test func aChangeAssetOnAnotherVersionIsRefused() throws {
         let scene = try scene()
         try change(scene, Self.edits)
-        try scene.succeed("import --db watch.db")
+        try scene.succeed("import watch.db")
         try change(scene, Self.additions)
         let before = try scene.database("watch.db").dump()
         // Version 3's own change asset stands on version 2's, which the record does not name any longer.
         try CloudForgery.rewriteCommit(
             scene.scratch.path("\(Scene.zone)/commits/00000000000000000003.json"),
             "f = commit['saved'][0]['fields']; f['changeFiles']['value'] = f['changeFiles']['value'][1:]")
-        try scene.refuse("import --db watch.db", exit: 65, saying: ["notifications, changes 3", "and the version before ends with 00000000000000000001-"])
+        try scene.refuse("import watch.db", exit: 65, saying: ["notifications, changes 3", "and the version before ends with 00000000000000000001-"])
         #expect(try scene.database("watch.db").dump() == before)
-        try scene.succeed("init --db new.db --cloud cloud --role reader --device new --create")
-        try scene.refuse("import --db new.db", exit: 65, saying: ["notifications, changes 3"])
-        #expect(try scene.run("verify --cloud cloud").status == 65)
+        try scene.succeed("join new.db cloud --name new")
+        try scene.refuse("import new.db", exit: 65, saying: ["notifications, changes 3"])
+        #expect(try scene.run("check cloud --read-data").status == 65)
     }
 
     @Test func whatVerifyFindsTheNextSyncHeals() throws {
         let scene = try scene()
         try scene.database("watch.db").run(SQLiteShell.untracked("UPDATE notifications SET title = 'altered' WHERE rowid = 77"))
         try change(scene, Self.edits)
-        try scene.succeed("import --db watch.db")
+        try scene.succeed("import watch.db")
         #expect(try !same(scene))
-        #expect(try scene.run("verify --db watch.db --local").status == 65)
+        #expect(try scene.run("check watch.db --local").status == 65)
         try scene.sync("watch")
         #expect(try same(scene))
     }
@@ -199,7 +199,7 @@ import Testing
         #expect(names.count { $0.contains("changes") } == 18)
         #expect(names.count { $0.hasSuffix(".index.json") } == 2)
         // The reader follows all of them, the one beside the snapshot among them.
-        let imported = try scene.json("import --db watch.db")
+        let imported = try scene.json("import watch.db")
         #expect((imported["datasets"] as? [[String: Any]])?.first?["changeFiles"] as? Int == 18)
         #expect(try same(scene))
     }

@@ -14,8 +14,8 @@ import Testing
                 INSERT INTO pairs VALUES('x', 1, NULL), ('x', 2, 'v');
                 WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 12000) INSERT INTO large SELECT n, hex(randomblob(100)), n FROM c;
                 """)
-            try scene.succeed("init --db a.db --cloud cloud --role writer --device a --tables all")
-            try scene.succeed("sync --db a.db")
+            try scene.succeed("init a.db cloud --name a")
+            try scene.succeed("sync a.db")
             for sql in [
                 "UPDATE large SET title = 'two', n = NULL WHERE id = 7; INSERT INTO large VALUES(20000, 'new', 1); DELETE FROM large WHERE id = 5",
                 "UPDATE pairs SET v = x'00' WHERE b = 1; DELETE FROM pairs WHERE b = 2; INSERT INTO pairs VALUES('y', 3, 1)",
@@ -23,7 +23,7 @@ import Testing
                 "UPDATE large SET n = n + 1 WHERE id < 4",
             ] {
                 try scene.database("a.db").run(sql)
-                try scene.succeed("sync --db a.db")
+                try scene.succeed("sync a.db")
             }
         }
     }
@@ -73,10 +73,10 @@ import Testing
         let scene = try Self.made()
         for number in 6...40 {
             try scene.database("a.db").run("UPDATE pairs SET v = \(number) WHERE b = 1")
-            try scene.succeed("sync --db a.db --quiet")
+            try scene.succeed("sync a.db --quiet")
         }
         try scene.age()
-        try scene.succeed("prune --keep-last 3 --db a.db")
+        try scene.succeed("prune a.db --keep-last 3")
         for since in [0, 5] {
             try scene.refuse("changes cloud --since \(since)", exit: 66, saying: ["version \(since)", "was pruned", "changes", "--since 41"])
         }
@@ -103,7 +103,7 @@ import Testing
         }
         #expect(try wait(for: "\"version\":5}\n") || wait(for: "\"changes\":3"))
         try scene.database("a.db").run("UPDATE pairs SET v = 7 WHERE b = 3")
-        try scene.succeed("sync --db a.db")
+        try scene.succeed("sync a.db")
         #expect(try wait(for: "[\"y\",3]"))
         let found = try lines(feed.outputSoFar()).map(short)
         #expect(found.filter { $0.hasPrefix("5") }.count == 4 && found.contains("6 pairs changed [\"y\",3] v"))
@@ -111,32 +111,32 @@ import Testing
 
     @Test(.enabled(if: SignedScene.isAvailable)) func sealedZoneIsReadWithTheKeysOfADevice() throws {
         let scene = try SignedScene()
-        try scene.succeed("generate --db phone.db --notifications 30 --buckets 3")
-        _ = try scene.initSealed("init --db phone.db --cloud cloud --role writer --device phone --sealed")
-        try scene.succeed("sync --db phone.db")
+        try scene.succeed("generate phone.db --notifications 30 --buckets 3")
+        _ = try scene.initSealed("init phone.db cloud --built-in --name phone --encrypt")
+        try scene.succeed("sync phone.db")
         #expect(try scene.run("changes phone.db --since 0 --ndjson").text.split(separator: "\n").count == 34)
         #expect(try scene.run("changes cloud --since 0 --ndjson").status == 78)
     }
 
     @Test func commandForImportsGetsTheChanges() throws {
         let scene = try Self.made()
-        try scene.succeed("init --db b.db --cloud cloud --role reader --device b --create")
+        try scene.succeed("join b.db cloud --name b")
         let command =
             "printf '%s|%s|%s|%s|%s\\n' \"$SNAPSYNC_VERSION_BEFORE\" $SNAPSYNC_VERSION \"$SNAPSYNC_TABLES\" \"$SNAPSYNC_ADDED\" \"$SNAPSYNC_CHANGED\" >> told.txt; cat > lines.txt"
         func sync() throws {
-            let run = try BuiltCommand.run(["sync", "--db", "b.db", "--on-import", command], in: scene.scratch.path)
+            let run = try BuiltCommand.run(["sync", "b.db", "--on-import", command], in: scene.scratch.path)
             #expect(run.status == 0 && run.errorText == "", "\(run.errorText)")
         }
         try sync()
         try sync()
         #expect(try scene.scratch.read("lines.txt").isEmpty)
         try scene.database("a.db").run("INSERT INTO pairs VALUES('z', 4, 4); UPDATE large SET n = 1 WHERE id = 9")
-        try scene.succeed("sync --db a.db")
+        try scene.succeed("sync a.db")
         try sync()
         #expect(String(decoding: try scene.scratch.read("told.txt"), as: UTF8.self) == "|5|large pairs||\n5|6|large pairs|1|1\n")
         #expect(String(decoding: try scene.scratch.read("lines.txt"), as: UTF8.self) == (try scene.succeed("changes cloud --since 5 --ndjson")))
         #expect(
-            try BuiltCommand.run(["schedule", "--db", "b.db", "--every", "5m", "--cron", "--on-import", "./feed"], in: scene.scratch.path).text.contains(
+            try BuiltCommand.run(["service", "cron", "b.db", "--every", "5m", "--on-import", "./feed"], in: scene.scratch.path).text.contains(
                 "--on-import ./feed"))
     }
 }

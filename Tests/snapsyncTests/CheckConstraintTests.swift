@@ -30,7 +30,7 @@ import Testing
         #expect(
             try scene.database("a.db").run("SELECT name, price, stock, state, made IS NULL FROM goods ORDER BY id")
                 == "Tea|18|-1|new|0\nRice||-1|new|0\nSalt|0|-1|new|0\n")
-        for name in ["a", "b"] { try scene.succeed("verify --all --local --db \(name).db") }
+        for name in ["a", "b"] { try scene.succeed("check \(name).db --all-versions --local") }
     }
 
     @Test func tablesThatAreMadeFromTheSQLTextHaveTheConstraints() throws {
@@ -64,20 +64,20 @@ import Testing
         let scene = try peers()
         try scene.database("b.db").run("INSERT INTO lines VALUES(1, 2, 0.5, '1989-11-09'), (1, 3, 0.5, '2001-01-01'); INSERT INTO goods(name) VALUES('Oil')")
         try scene.sync("b")
-        let synced = try scene.succeed("sync --db a.db")
+        let synced = try scene.succeed("sync a.db")
         #expect(synced.contains("warning: lines: 1 row breaks CHECK(day IS NULL OR strftime('%Y', day) > '1999') of this device's table"), "\(synced)")
         #expect(synced.contains("[1,2]"))
         #expect(try scene.database("a.db").run("SELECT day FROM lines WHERE line = 2") == "1989-11-09\n")
-        #expect(try scene.succeed("sync --db a.db").hasPrefix("nothing new"))
-        try scene.succeed("verify --all --local --db a.db")
-        let doctor = try scene.succeed("doctor --db a.db")
+        #expect(try scene.succeed("sync a.db").hasPrefix("nothing new"))
+        try scene.succeed("check a.db --all-versions --local")
+        let doctor = try scene.succeed("check a.db")
         #expect(doctor.contains("notice: checks: lines: 1 row breaks CHECK") && !doctor.contains("damaged"), "\(doctor)")
         // The table's constraint holds for the application as before.
         #expect(throws: (any Error).self) { try scene.database("a.db").run("UPDATE lines SET day = '1990-10-03' WHERE line = 2") }
         try scene.database("a.db").run("UPDATE lines SET day = '2009-11-09' WHERE line = 2")
         try scene.sync("a", "b")
         #expect(try scene.database("b.db").run("SELECT day FROM lines WHERE line = 2") == "2009-11-09\n")
-        #expect(try !scene.succeed("doctor --db a.db").contains("checks"))
+        #expect(try !scene.succeed("check a.db").contains("checks"))
     }
 
     /// SQLite finds that a function of a CHECK is missing only when a row is written.
@@ -85,7 +85,7 @@ import Testing
         let scene = try Scene(), table = "CREATE TABLE x(id TEXT PRIMARY KEY NOT NULL, t CHECK(fn(t)))"
         let make = "import sqlite3; c = sqlite3.connect('a.db'); c.create_function('fn', 1, lambda v: 1, deterministic=True); c.execute('\(table)')"
         _ = try Python.run(make, [], in: scene.scratch.path)
-        let text = try scene.refused("init --db a.db --cloud cloud --role peer --device a --tables all")
+        let text = try scene.refused("init a.db cloud --peers --name a")
         #expect(text.contains("x: it cannot be written without the application: no such function: fn"), "\(text)")
     }
 }

@@ -35,7 +35,7 @@ import Testing
 
     /// A container's text from its first comma on: all but the time.
     private func container(_ scene: Scene, _ dataset: String) throws -> String {
-        let text = try scene.run("cat \(dataset) --cloud cloud").text
+        let text = try scene.run("show cloud \(dataset)").text
         return String(text.drop { $0 != "," })
     }
 
@@ -64,14 +64,14 @@ import Testing
             #expect(try instants(scene, "b") == instants(scene, "a"), "seed \(seed), round \(round)")
         }
         // A version that is read whole says the same, and so does a snapshot asset of it.
-        try scene.succeed("init --db c.db --cloud cloud --role reader --device c --create")
+        try scene.succeed("join c.db cloud --name c")
         try scene.sync("c")
         #expect(try instants(scene, "c") == instants(scene, "a"), "seed \(seed)")
         let before = try ["notes", "files"].map { try container(scene, $0) }
         #expect(before[1].contains("\"columns\":{"))
-        try scene.succeed("export --full --db a.db")
+        try scene.succeed("export a.db --full")
         #expect(try ["notes", "files"].map { try container(scene, $0) } == before, "seed \(seed)")
-        try scene.succeed("verify --db a.db --all --local")
+        try scene.succeed("check a.db --all-versions --local")
         try scene.sync("b")
         #expect(try instants(scene, "b") == instants(scene, "a"), "seed \(seed)")
     }
@@ -125,14 +125,14 @@ import Testing
         try scene.database("a.db").run("UPDATE t SET id = \(key.new)")
         if key.first == "b" { try scene.sync("b") }
         try scene.sync("a", "b", "a", "b")
-        try scene.succeed("init --db c.db --cloud cloud --role reader --device c --create")
+        try scene.succeed("join c.db cloud --name c")
         try scene.sync("c")
         for name in ["a", "b", "c"] {
             #expect(try scene.database("\(name).db").run("SELECT quote(id), v, w FROM t") == "\(key.new)|1|2\n", "\(name)")
             let later = "SELECT json_extract(columns, '$.id') > json_extract(columns, '$.w') FROM snapsync_instants"
             #expect(try scene.database("\(name).db").run(later) == "1\n", "\(name)")
-            #expect(try scene.succeed("conflicts --db \(name).db").contains("no edit has lost"), "\(name)")
-            try scene.succeed("verify --local --db \(name).db")
+            #expect(try scene.succeed("conflicts \(name).db").contains("no edit has lost"), "\(name)")
+            try scene.succeed("check \(name).db --local")
         }
     }
 
@@ -146,11 +146,11 @@ import Testing
         let a = scene.database("a.db"), b = scene.database("b.db")
         let rows = "INSERT INTO t(k, v, w) VALUES('one', 'x', 'w'), ('two', 'y', 'w');"
         try a.run("CREATE TABLE t(k TEXT PRIMARY KEY NOT NULL, v TEXT, w TEXT\(timestamp));" + (isOld ? rows : ""))
-        try scene.succeed("init --db a.db --cloud cloud --role peer --device a --tables t")
+        try scene.succeed("init a.db cloud --peers --name a --tables t")
         try scene.sync("a")
         if !isOld { try a.run(rows) }
         try scene.sync("a")
-        try scene.succeed("init --db b.db --cloud cloud --role peer --device b --create")
+        try scene.succeed("join b.db cloud --peer --name b")
         try scene.sync("b")
         try a.run("CREATE TEMP TABLE x AS SELECT k, v, w FROM t; DELETE FROM t; INSERT INTO t(k, v, w) SELECT * FROM x")
         Thread.sleep(forTimeInterval: 0.01)
@@ -213,8 +213,8 @@ import Testing
             row = json.dumps(row, ensure_ascii=False, separators=(',', ':')).encode()
             tail = b'\\n],"held":[' + row + b'],"instants":[{"id":"zzz","at":"2020-01-01T00:00:00.000Z"}],"columns":{"title":[{"id":"zzz","at":"2020-02-01T00:00:00.000Z"}]}}\\n'
             """)
-        try cloud.scene.succeed("verify --cloud cloud")
-        try cloud.scene.succeed("import --db watch.db")
+        try cloud.scene.succeed("check cloud --read-data")
+        try cloud.scene.succeed("import watch.db")
         let watch = cloud.scene.database("watch.db")
         #expect(try watch.run("SELECT count(*) FROM notifications WHERE id = 'zzz'") == "0\n")
         #expect(try watch.run("SELECT key, json_extract(entity, '$.id'), reason FROM snapsync_held") == "zzz|zzz|published\n")

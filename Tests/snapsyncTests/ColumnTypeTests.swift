@@ -11,17 +11,17 @@ import Testing
         func type(_ name: String) throws -> String { try scene.value("SELECT type FROM pragma_table_info('t') WHERE name = 'v'", in: name) }
         let rest = "id TEXT PRIMARY KEY NOT NULL, \"check\" TEXT DEFAULT 'a, b' CHECK(\"check\" <> ','), UNIQUE(id, v)"
         try scene.database("a.db").run("CREATE TABLE t(v VARCHAR(10, 2) NOT NULL, \(rest)); INSERT INTO t(id, v) VALUES('1', '12'), ('2', 'x'), ('3', '7')")
-        try scene.succeed("init --db a.db --cloud cloud --role \(role == "peer" ? "peer" : "writer") --device a --tables all")
-        try scene.succeed("sync --db a.db")
-        try scene.succeed("init --db b.db --cloud cloud --role \(role) --device b --create")
-        try scene.succeed("sync --db b.db")
+        try scene.succeed(Scene.setUp("a.db", as: role == "peer" ? "peer" : "writer", "--name a"))
+        try scene.succeed("sync a.db")
+        try scene.succeed(Scene.join("b.db", as: role, "--name b"))
+        try scene.succeed("sync b.db")
         try scene.database("a.db").run(
             "CREATE TABLE n(v INTEGER NOT NULL, \(rest)); INSERT INTO n SELECT CAST(v AS INTEGER), id, \"check\" FROM t; DROP TABLE t; ALTER TABLE n RENAME TO t"
         )
         // What was migrated here and is not published yet is not made undone.
-        try scene.succeed("describe --update --create --db a.db")
+        try scene.succeed("tables adopt a.db --create")
         #expect(try type("a.db") == "INTEGER")
-        try scene.succeed("sync --db a.db")
+        try scene.succeed("sync a.db")
         try scene.database("b.db").run(
             """
             CREATE INDEX of_b ON t(v) WHERE v <> ','; CREATE VIEW of_v AS SELECT v FROM t; CREATE TABLE seen(id);
@@ -31,19 +31,19 @@ import Testing
         let objects =
             "SELECT group_concat(type || name || CASE type WHEN 'table' THEN '' ELSE sql END) FROM (SELECT * FROM sqlite_schema WHERE name NOT LIKE 'snapsync%' ORDER BY name)"
         let before = try scene.value(objects, in: "b.db")
-        let refused = try scene.run("sync --db b.db")
-        let hint = "as the zone does, unless that would change a key or an edit: snapsync describe --update --create --db b.db"
+        let refused = try scene.run("sync b.db")
+        let hint = "as the zone does, unless that would change a key or an edit: snapsync tables adopt b.db --create"
         #expect(refused.status == 78 && refused.errorText.contains(hint), "\(refused.errorText)")
-        #expect(try scene.succeed("describe --update --db b.db").contains("t: the column v is declared"))
-        #expect(try scene.succeed("describe --update --create --db b.db").contains("t: the column v is declared INT"))
+        #expect(try scene.succeed("tables adopt b.db").contains("t: the column v is declared"))
+        #expect(try scene.succeed("tables adopt b.db --create").contains("t: the column v is declared INT"))
         #expect(try scene.value(objects, in: "b.db") == before)
-        for name in ["b", "a", "b"] { try scene.succeed("sync --db \(name).db") }
+        for name in ["b", "a", "b"] { try scene.succeed("sync \(name).db") }
         let all = "SELECT id, v, typeof(v), \"check\" FROM t ORDER BY id"
         #expect(
             try scene.database("b.db").run(all) == "1|12|integer|a, b\n2|0|integer|a, b\n3|7|integer|by b\nnew|precious|text|a, b\n")
         if role == "peer" { #expect(try scene.database("a.db").run(all) == scene.database("b.db").run(all)) }
-        for name in ["a", "b"] { try scene.succeed("verify --local --db \(name).db") }
-        #expect(try scene.succeed("describe --update --db b.db").contains("up to date"))
+        for name in ["a", "b"] { try scene.succeed("check \(name).db --local") }
+        #expect(try scene.succeed("tables adopt b.db").contains("up to date"))
     }
 
     /// The hint of a failed import works also if a row of the table that was made anew is missing.
@@ -51,21 +51,21 @@ import Testing
         let scene = try Scene.twoTables(role == "peer" ? "peer" : "writer", role, type: "INTEGER")
         // Words, because the text 1 in place of the number is an edit.
         try scene.database("a.db").run("UPDATE t SET v = CASE id WHEN 'x' THEN 'one' ELSE 'two' END")
-        for name in ["a", "b"] { try scene.succeed("sync --db \(name).db") }
+        for name in ["a", "b"] { try scene.succeed("sync \(name).db") }
         try scene.database("a.db").run("UPDATE t SET v = 5 WHERE id = 'x'")
-        try scene.succeed("sync --db a.db")
+        try scene.succeed("sync a.db")
         try scene.database("b.db").run(
             """
             CREATE TABLE z(id TEXT PRIMARY KEY NOT NULL, v TEXT NOT NULL); INSERT INTO z SELECT * FROM t; DROP TABLE t; ALTER TABLE z RENAME TO t;
             INSERT INTO t VALUES('new', 'of b'); DELETE FROM t WHERE id = 'y'
             """)
-        #expect(try scene.refused("sync --db b.db").contains("snapsync describe --update --create --db b.db"))
-        #expect(try scene.succeed("describe --update --create --db b.db").contains("t: the column v is declared INTEGER now"))
-        for name in ["b", "a", "b"] { try scene.succeed("sync --db \(name).db") }
+        #expect(try scene.refused("sync b.db").contains("snapsync tables adopt b.db --create"))
+        #expect(try scene.succeed("tables adopt b.db --create").contains("t: the column v is declared INTEGER now"))
+        for name in ["b", "a", "b"] { try scene.succeed("sync \(name).db") }
         #expect(try scene.value("SELECT v FROM t WHERE id = 'new'", in: "b.db") == "of b")
         #expect(try scene.value("SELECT v FROM t WHERE id = 'y'", in: "b.db") == "two")
         if role == "peer" { #expect(try scene.rows("a", table: "t") == scene.rows("b", table: "t")) }
-        for name in ["a", "b"] { try scene.succeed("verify --local --db \(name).db") }
+        for name in ["a", "b"] { try scene.succeed("check \(name).db --local") }
     }
 
     /// What the device wrote, and no version has, is not turned into something else. Somebody decides what it becomes.
@@ -73,19 +73,19 @@ import Testing
         let scene = try Scene.twoTables(role == "peer" ? "peer" : "writer --reader-edits all", role)
         try scene.database("b.db").run("INSERT INTO t VALUES('n', '0123'), ('m', '1e3'), ('w', 'a word')")
         try scene.database("a.db").run(Self.rebuilt("id TEXT PRIMARY KEY NOT NULL, v INTEGER NOT NULL"))
-        try scene.succeed("sync --db a.db")
-        #expect(try scene.refused("sync --db b.db").contains("snapsync describe --update --create --db b.db"))
+        try scene.succeed("sync a.db")
+        #expect(try scene.refused("sync b.db").contains("snapsync tables adopt b.db --create"))
         let before = try scene.database("b.db").run("SELECT sql FROM sqlite_schema WHERE name = 't'; SELECT id, quote(v) FROM t ORDER BY id")
-        let said = try scene.refused("describe --update --create --db b.db")
+        let said = try scene.refused("tables adopt b.db --create")
         #expect(
             said.contains("the column v is declared INTEGER in the zone, which would change edited values of 2 rows, the first with the key \"m\""), "\(said)")
         #expect(try scene.database("b.db").run("SELECT sql FROM sqlite_schema WHERE name = 't'; SELECT id, quote(v) FROM t ORDER BY id") == before)
         try scene.database("b.db").run("UPDATE t SET v = 'tel ' || v WHERE id IN ('n', 'm')")
-        #expect(try scene.succeed("describe --update --create --db b.db").contains("t: the column v is declared INTEGER now"))
-        for name in ["b", "a", "b"] { try scene.succeed("sync --db \(name).db") }
+        #expect(try scene.succeed("tables adopt b.db --create").contains("t: the column v is declared INTEGER now"))
+        for name in ["b", "a", "b"] { try scene.succeed("sync \(name).db") }
         for name in ["a", "b"] {
             #expect(try scene.rows(name, "id, quote(v)", table: "t") == ["m|'tel 1e3'", "n|'tel 0123'", "w|'a word'", "x|1", "y|2"])
-            try scene.succeed("verify --local --db \(name).db")
+            try scene.succeed("check \(name).db --local")
         }
     }
 
@@ -104,16 +104,16 @@ import Testing
         for name in ["a", "b"] {
             try scene.database("\(name).db").run(change)
             if name == "a" { try scene.database("a.db").run("INSERT INTO o VALUES('1', 'after')") }
-            let said = try scene.refused("sync --db \(name).db")
-            #expect(said.contains("the column v is computed now") && said.contains("snapsync describe --update --db \(name).db"), "\(said)")
-            try scene.succeed("describe --update --db \(name).db")
-            try scene.succeed("sync --db \(name).db")
+            let said = try scene.refused("sync \(name).db")
+            #expect(said.contains("the column v is computed now") && said.contains("snapsync tables adopt \(name).db"), "\(said)")
+            try scene.succeed("tables adopt \(name).db")
+            try scene.succeed("sync \(name).db")
         }
         for name in ["a", "b"] {
             #expect(try scene.rows(name, table: "t") == ["x|of x", "y|of y"])
             #expect(try scene.rows(name, table: "o") == ["1|after"])
-            #expect(try scene.succeed("describe --update --create --db \(name).db").contains("up to date"))
-            try scene.succeed("verify --local --db \(name).db")
+            #expect(try scene.succeed("tables adopt \(name).db --create").contains("up to date"))
+            try scene.succeed("check \(name).db --local")
         }
     }
 
@@ -121,10 +121,10 @@ import Testing
     @Test func aColumnThatIsGeneratedOnAReaderAloneIsNotAddedAgain() throws {
         let scene = try Scene.twoTables("writer", "reader")
         try scene.database("b.db").run(Self.rebuilt("id TEXT PRIMARY KEY NOT NULL, v TEXT AS ('of ' || id)", from: "id"))
-        #expect(try scene.succeed("describe --update --db b.db").contains("the column v is computed now; v is no longer imported here"))
-        #expect(try scene.succeed("describe --update --create --db b.db").contains("rename or drop the generated column of that name in the table t"))
+        #expect(try scene.succeed("tables adopt b.db").contains("the column v is computed now; v is no longer imported here"))
+        #expect(try scene.succeed("tables adopt b.db --create").contains("rename or drop the generated column of that name in the table t"))
         try scene.database("a.db").run("INSERT INTO t VALUES('z', '3')")
-        for name in ["a", "b"] { try scene.succeed("sync --db \(name).db") }
+        for name in ["a", "b"] { try scene.succeed("sync \(name).db") }
         #expect(try scene.rows("b", table: "t") == ["x|of x", "y|of y", "z|of z"])
     }
 
@@ -132,25 +132,25 @@ import Testing
     @Test(arguments: ["reader", "peer"]) func aTypeThatChangesKeysIsRefusedWhereItWasMade(role: String) throws {
         let scene = try Scene.twoTables(role == "peer" ? "peer" : "writer", role)
         try scene.database("a.db").run("INSERT INTO t VALUES('7', 'seven')")
-        for name in ["a", "b"] { try scene.succeed("sync --db \(name).db") }
+        for name in ["a", "b"] { try scene.succeed("sync \(name).db") }
         try scene.database("a.db").run(Self.rebuilt("id INT PRIMARY KEY NOT NULL, v TEXT NOT NULL"))
         for _ in 1...2 {
-            let said = try scene.refused("sync --db a.db")
+            let said = try scene.refused("sync a.db")
             #expect(said.contains("the key column id is declared INT here and TEXT in the zone, which would change the keys of 1 row, the first 7"), "\(said)")
-            #expect(said.contains("--remove t, sync, then snapsync describe --update --db a.db --tables t"), "\(said)")
+            #expect(said.contains("--remove t, sync, then snapsync tables add a.db t"), "\(said)")
             // It goes on, whatever else is adopted.
-            try scene.succeed("describe --update --db a.db")
+            try scene.succeed("tables adopt a.db")
         }
-        for line in ["describe --update --remove t", "sync", "describe --update --tables t", "sync"] { try scene.succeed("\(line) --db a.db") }
-        #expect(try scene.refused("sync --db b.db").contains("snapsync describe --update --create --db b.db"))
-        let said = try scene.refused("describe --update --create --db b.db")
+        for line in ["describe --update --remove t", "sync", "describe --update --tables t", "sync"] { try scene.succeed("\(line) a.db") }
+        #expect(try scene.refused("sync b.db").contains("snapsync tables adopt b.db --create"))
+        let said = try scene.refused("tables adopt b.db --create")
         #expect(said.contains("would change the keys of 1 row, the first \"7\"") && said.contains("drop the table t here"), "\(said)")
         try scene.database("b.db").run("DROP TABLE t")
-        for line in ["describe --update --remove t", "describe --update --create"] { try scene.succeed("\(line) --db b.db") }
-        for name in ["b", "a", "b"] { try scene.succeed("sync --db \(name).db") }
+        for line in ["describe --update --remove t", "describe --update --create"] { try scene.succeed("\(line) b.db") }
+        for name in ["b", "a", "b"] { try scene.succeed("sync \(name).db") }
         for name in ["a", "b"] {
             #expect(try scene.rows(name, "quote(id), v", table: "t") == ["7|seven", "'x'|1", "'y'|2"])
-            try scene.succeed("verify --local --db \(name).db")
+            try scene.succeed("check \(name).db --local")
         }
     }
 
@@ -159,15 +159,15 @@ import Testing
         let scene = try Scene.pair(
             "CREATE TABLE t(id TEXT PRIMARY KEY NOT NULL, v TEXT); INSERT INTO t VALUES('word', 'kept')", roles: (role == "peer" ? "peer" : "writer", role))
         try scene.database("a.db").run(Self.rebuilt("id INT PRIMARY KEY NOT NULL, v TEXT"))
-        try scene.succeed("sync --db a.db")
+        try scene.succeed("sync a.db")
         try scene.database("a.db").run("INSERT INTO t VALUES(7, 'seven')")
-        try scene.succeed("sync --db a.db")
-        #expect(try scene.refused("sync --db b.db").contains("snapsync describe --update --create --db b.db"))
-        #expect(try scene.succeed("describe --update --create --db b.db").contains("t: the column id is declared INT now"))
-        for name in ["b", "a", "b"] { try scene.succeed("sync --db \(name).db") }
+        try scene.succeed("sync a.db")
+        #expect(try scene.refused("sync b.db").contains("snapsync tables adopt b.db --create"))
+        #expect(try scene.succeed("tables adopt b.db --create").contains("t: the column id is declared INT now"))
+        for name in ["b", "a", "b"] { try scene.succeed("sync \(name).db") }
         for name in ["a", "b"] {
             #expect(try scene.rows(name, "quote(id), v", table: "t") == ["7|seven", "'word'|kept"])
-            try scene.succeed("verify --local --db \(name).db")
+            try scene.succeed("check \(name).db --local")
         }
     }
 
@@ -179,17 +179,17 @@ import Testing
                 "CREATE TABLE z(id TEXT NOT NULL, v TEXT NOT NULL, PRIMARY KEY(id, v)); INSERT INTO z SELECT * FROM t; DROP TABLE t; ALTER TABLE z RENAME TO t")
         }
         for name in ["a", "b"] {
-            let hint = try scene.refused("sync --db \(name).db"), last = role == "reader" && name == "b" ? "--create" : "--tables t"
-            #expect(hint.contains("--remove t, sync, then snapsync describe --update --db \(name).db \(last)"), "\(hint)")
-            try scene.succeed("describe --update --remove t --db \(name).db")
-            try scene.succeed("sync --db \(name).db")
-            try scene.succeed("describe --update --db \(name).db \(last)")
+            let hint = try scene.refused("sync \(name).db"), last = role == "reader" && name == "b" ? "--create" : "--tables t"
+            #expect(hint.contains("--remove t, sync, then snapsync tables adopt \(name).db \(last)"), "\(hint)")
+            try scene.succeed("tables remove \(name).db t")
+            try scene.succeed("sync \(name).db")
+            try scene.succeed("tables adopt \(name).db \(last)")
             if name == "a" { try scene.database("a.db").run("INSERT INTO t VALUES('x', '3'); DELETE FROM t WHERE id = 'y'") }
-            try scene.succeed("sync --db \(name).db")
+            try scene.succeed("sync \(name).db")
         }
-        for name in ["a", "b"] { try scene.succeed("sync --db \(name).db") }
+        for name in ["a", "b"] { try scene.succeed("sync \(name).db") }
         #expect(try Set(scene.rows("b", table: "t")).isSuperset(of: ["x|1", "x|3"]))
-        for name in ["a", "b"] { try scene.succeed("verify --local --db \(name).db") }
+        for name in ["a", "b"] { try scene.succeed("check \(name).db --local") }
     }
 }
 

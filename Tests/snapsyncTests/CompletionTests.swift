@@ -28,8 +28,8 @@ import Testing
         let scene = try Scene.phone()
         #expect(try offered(["expo"], in: scene) == ["export"])
         #expect(try offered(["conflicts", "t"], in: scene) == ["take"])
-        #expect(try offered(["sync", "--db", "ph"], in: scene).contains("phone.db"))
-        #expect(try offered(["init", "--cloud", "cl"], in: scene) == ["cloud"])
+        #expect(try offered(["sync", "ph"], in: scene).contains("phone.db"))
+        #expect(try offered(["init", "cl", "--built-in"], in: scene) == ["cloud"])
         #expect(try offered(["init", "--role", ""], in: scene).sorted() == ["peer", "reader", "writer"])
     }
 

@@ -71,13 +71,13 @@ import Testing
         let scene = try Scene()
         try scene.scratch.write(Self.datasets, to: "d.json")
         for device in devices { try scene.database("\(device).db").run(Self.schema) }
-        try scene.succeed("init --db a.db --cloud cloud --role \(role) --device a --datasets d.json")
+        try scene.succeed(Scene.setUp("a.db", as: role, "--name a --datasets d.json"))
         return scene
     }
 
     /// Syncs, however much the random changes have taken away.
     private func sync(_ scene: Scene, _ device: String, at location: SourceLocation = #_sourceLocation) throws {
-        try scene.succeed("sync --db \(device).db --allow-shrink all", at: location)
+        try scene.succeed("sync \(device).db --allow-shrink all", at: location)
     }
 
     private func fill(_ scene: Scene, _ device: String, seed: Int, count: Int) throws {
@@ -90,18 +90,18 @@ import Testing
         let scene = try scene()
         try fill(scene, "a", seed: seed, count: 120)
         try scene.sync("a")
-        try scene.succeed("init --db b.db --cloud cloud --role reader --device b --datasets d.json")
+        try scene.succeed("join b.db cloud --name b --datasets d.json")
         for round in 0..<4 {
             if round > 0 {
                 try fill(scene, "a", seed: seed * 100 + round, count: 15)
                 try sync(scene, "a")
-                if round == 2 { try scene.succeed("export --full --db a.db") }
+                if round == 2 { try scene.succeed("export a.db --full") }
             }
             try scene.sync("b")
             #expect(try rows(scene, "a") == rows(scene, "b"), "seed \(seed), round \(round)")
-            for device in ["a", "b"] { try scene.succeed("verify --local --db \(device).db") }
+            for device in ["a", "b"] { try scene.succeed("check \(device).db --local") }
         }
-        try scene.succeed("verify --all --cloud cloud")
+        try scene.succeed("check cloud --all-versions")
         let script = Repository.path("Tests/IndependentReader/read_asset.py")
         let assets = try ProgramRun("find", [scene.scratch.path("cloud"), "-name", "*.index.json"]).text.split(separator: "\n").map(String.init)
         #expect(assets.count >= 7)
@@ -115,20 +115,20 @@ import Testing
         let scene = try scene("peer")
         try fill(scene, "a", seed: seed, count: 60)
         try scene.sync("a")
-        try scene.succeed("init --db b.db --cloud cloud --role peer --device b --datasets d.json")
+        try scene.succeed("init b.db cloud --peers --name b --datasets d.json")
         try scene.sync("b")
         #expect(try rows(scene, "a") == rows(scene, "b"))
         for round in 1...3 {
             for (number, device) in ["a", "b"].enumerated() { try fill(scene, device, seed: seed * 100 + round * 2 + number, count: 12) }
             for device in ["a", "b", "a", "b"] { try sync(scene, device) }
             #expect(try rows(scene, "a") == rows(scene, "b"), "seed \(seed), round \(round)")
-            for device in ["a", "b"] { try scene.succeed("verify --local --db \(device).db") }
+            for device in ["a", "b"] { try scene.succeed("check \(device).db --local") }
         }
         let before = try rows(scene, "a")
-        try scene.succeed("restore --db a.db --version 1")
+        try scene.succeed("restore a.db 1")
         for device in ["a", "b", "a"] { try sync(scene, device) }
         #expect(try rows(scene, "a") == rows(scene, "b"))
-        try scene.succeed("undo --db a.db")
+        try scene.succeed("undo a.db")
         for device in ["a", "b"] { try sync(scene, device) }
         #expect(try rows(scene, "a") == before)
         #expect(try rows(scene, "b") == before)
@@ -141,15 +141,15 @@ import Testing
         try scene.sync("a")
         try app.run("UPDATE users SET login = 'ANN' WHERE login = 'ann'; UPDATE order_lines SET line = 3")
         try scene.sync("a")
-        let diff = try scene.run("diff 1 2 --db a.db --json").text
+        let diff = try scene.run("diff a.db 1 2 --json").text
         let entities = try diff.split(separator: "\n").compactMap { try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any] }
         #expect(entities.compactMap { $0["change"] as? String }.sorted() == ["added", "changed", "removed"], "\(diff)")
         let keys = try entities.compactMap { $0["key"] }.map {
             String(decoding: try JSONSerialization.data(withJSONObject: $0, options: .fragmentsAllowed), as: UTF8.self)
         }
         #expect(Set(keys) == ["[1,2]", "[1,3]", "\"ann\""], "\(diff)")
-        #expect(String(decoding: try scene.run("cat users --db a.db").output, as: UTF8.self).contains(#"{"login":"ANN","mail":"a@x"}"#))
-        let lines = String(decoding: try scene.run("cat lines --db a.db").output, as: UTF8.self)
+        #expect(String(decoding: try scene.run("show a.db users").output, as: UTF8.self).contains(#"{"login":"ANN","mail":"a@x"}"#))
+        let lines = String(decoding: try scene.run("show a.db lines").output, as: UTF8.self)
         #expect(lines.contains(#""deletions":[{"id":[1,2],"deletedAt":""#), "\(lines)")
     }
 
@@ -161,9 +161,9 @@ import Testing
     func aNumberIsOneKeyHoweverItIsSpelled(role: String, edit: String) throws {
         let scene = try Scene.copy(of: "a number as a key \(role)") { scene in
             try scene.database("a.db").run("CREATE TABLE t(id PRIMARY KEY NOT NULL, v TEXT); INSERT INTO t VALUES(1.0, 'v'), (2.5, 'w')")
-            try scene.succeed("init --db a.db --cloud cloud --role \(role) --device a --tables all")
+            try scene.succeed(Scene.setUp("a.db", as: role, "--name a"))
             try scene.sync("a")
-            try scene.succeed("init --db b.db --cloud cloud --role reader --device b --create")
+            try scene.succeed("join b.db cloud --name b")
             // So many that the publications of the row are joined.
             for number in 1...5 {
                 try scene.database("a.db").run("UPDATE t SET v = '\(number)'")
@@ -175,22 +175,22 @@ import Testing
         try scene.sync("a", "a", "b")
         let rows = "SELECT quote(id), v FROM t ORDER BY id"
         #expect(try a.run(rows).hasPrefix("1|") && a.run(rows) == scene.database("b.db").run(rows))
-        for name in ["a", "b"] { try scene.succeed("verify --local --db \(name).db") }
+        for name in ["a", "b"] { try scene.succeed("check \(name).db --local") }
     }
 
     @Test func conflictsShowTheKeyAndCanBeTaken() throws {
         let scene = try scene("peer")
         try scene.database("a.db").run("INSERT INTO order_lines VALUES(7, 1, 'tea', '2026-01-01T00:00:00Z')")
         try scene.sync("a")
-        try scene.succeed("init --db b.db --cloud cloud --role peer --device b --datasets d.json")
+        try scene.succeed("init b.db cloud --peers --name b --datasets d.json")
         try scene.sync("b")
         let now = "strftime('%Y-%m-%dT%H:%M:%fZ')"
         try scene.database("b.db").run("UPDATE order_lines SET item = 'mine', changed = \(now) WHERE order_id = 7")
         try scene.database("a.db").run("UPDATE order_lines SET item = 'theirs', changed = \(now) WHERE order_id = 7")
         try scene.sync("a", "b")
-        let conflicts = try #require(try scene.json("conflicts --db b.db")["conflicts"] as? [[String: Any]])
+        let conflicts = try #require(try scene.json("conflicts b.db")["conflicts"] as? [[String: Any]])
         #expect(conflicts.count == 1 && conflicts.first?["key"] as? [Int] == [7, 1], "\(conflicts)")
-        try scene.succeed("conflicts take \(try #require(conflicts.first?["id"] as? Int)) --db b.db")
+        try scene.succeed("conflicts take b.db \(try #require(conflicts.first?["id"] as? Int))")
         try scene.sync("b", "a")
         #expect(try scene.database("a.db").run("SELECT item FROM order_lines") == "mine\n")
     }
@@ -202,12 +202,12 @@ import Testing
             {"formatVersion": 1, "datasets": [{"name": "pairs", "key": ["a", "b"], "columns": [{"name": "a", "type": "integer"}, {"name": "b", "type": "text"}]}]}
             """, to: "d.json")
         try scene.database("a.db").run("CREATE TABLE pairs(a INTEGER, b TEXT, PRIMARY KEY(a, b)); INSERT INTO pairs VALUES(1, 'x'), (2, NULL)")
-        try scene.succeed("init --db a.db --cloud cloud --role writer --device a --datasets d.json")
-        let refused = try scene.run("sync --db a.db")
+        try scene.succeed("init a.db cloud --name a --datasets d.json")
+        let refused = try scene.run("sync a.db")
         #expect(refused.status == 65 && refused.errorText.contains("column b") && refused.errorText.contains("NULL"), "\(refused.errorText)")
         try scene.database("a.db").run("DELETE FROM pairs WHERE b IS NULL")
         try scene.sync("a")
-        try scene.succeed("verify --local --db a.db")
+        try scene.succeed("check a.db --local")
     }
 
     @Test func aBadRowThatIsDeletedLeavesNothingBehind() throws {
@@ -223,18 +223,18 @@ import Testing
         }
         let app = scene.database("a.db")
         try app.run("INSERT INTO items VALUES('x'); INSERT INTO pairs VALUES('p', 1)")
-        try scene.succeed("init --db a.db --cloud cloud --role writer --device a --datasets d.json")
+        try scene.succeed("init a.db cloud --name a --datasets d.json")
         try scene.sync("a")
-        try scene.succeed("init --db b.db --cloud cloud --role reader --device b --datasets d.json")
+        try scene.succeed("join b.db cloud --name b --datasets d.json")
         try scene.sync("b")
         try app.run(
             "INSERT INTO items VALUES(5), (hex(zeroblob(600))); INSERT INTO pairs VALUES(7, 'z'), ('inf', 9e999), (CAST(X'FF' AS TEXT), 1), (hex(zeroblob(600)), 2)"
         )
-        #expect(try scene.run("sync --db a.db").status == 65)
+        #expect(try scene.run("sync a.db").status == 65)
         try app.run("DELETE FROM items WHERE id <> 'x'; DELETE FROM pairs WHERE a <> 'p'; INSERT INTO items VALUES('y'); INSERT INTO pairs VALUES('q', 2)")
         try scene.sync("a", "b")
         #expect(try scene.database("b.db").run("SELECT * FROM items; SELECT * FROM pairs") == "x\ny\np|1\nq|2\n")
-        try scene.succeed("verify --all --cloud cloud")
+        try scene.succeed("check cloud --all-versions")
     }
 
     @Test func aDescriptionThatComparesOtherwiseThanTheTableIsRefused() throws {
@@ -247,7 +247,7 @@ import Testing
             (#"["at", "who"]"#, #"["at", "at"]"#, "twice in the key"),
         ] {
             try scene.scratch.write(Self.datasets.replacing(wrong, with: right), to: "wrong.json")
-            let refused = try scene.run("init --db a.db --cloud cloud --role writer --device a --datasets wrong.json")
+            let refused = try scene.run("init a.db cloud --name a --datasets wrong.json")
             #expect(refused.status == 78 && refused.errorText.contains(reason), "\(refused.status) \(refused.errorText)")
         }
     }

@@ -22,7 +22,7 @@ import Testing
             for name in ["a", "b"] { try scene.database("\(name).db").run(Self.tables) }
             try scene.database("a.db").run("INSERT INTO task VALUES('t1', 'one', 1, '2026-01-01T00:00:00Z'), ('t2', 'two', 2, '2026-01-01T00:00:00Z')")
             for name in ["a", "b"] {
-                try scene.succeed("init --db \(name).db --cloud cloud --role peer --device \(name) --datasets tasks.json")
+                try scene.succeed("init \(name).db cloud --peers --name \(name) --datasets tasks.json")
                 try scene.sync(name)
             }
         }
@@ -39,7 +39,7 @@ import Testing
     }
 
     private func entries(_ scene: Scene, _ name: String, _ flags: String = "") throws -> [[String: Any]] {
-        try #require(try scene.json("conflicts list \(flags) --db \(name).db")["conflicts"] as? [[String: Any]])
+        try #require(try scene.json("conflicts list \(name).db \(flags)")["conflicts"] as? [[String: Any]])
     }
 
     private func side(_ entry: [String: Any], _ name: String) throws -> [String: Any] { try #require(entry[name] as? [String: Any]) }
@@ -50,13 +50,13 @@ import Testing
         try scene.database("a.db").run("UPDATE task SET slot = 9 WHERE id = 't1'; INSERT INTO step VALUES('s', 't1')")
         try scene.sync("a")
         try scene.database("b.db").run("UPDATE task SET slot = 9, title = 'renamed' WHERE id = 't2'; DELETE FROM task WHERE id = 't1'")
-        let text = try scene.succeed("sync --db b.db")
+        let text = try scene.succeed("sync b.db")
         #expect(
             text.contains("1 deletion was not made, because other rows refer to the row, 1 edit did not fit beside other rows; see: snapsync conflicts"),
             "\(text)")
         let entry = try #require(try entries(scene, "b").first { $0["reason"] as? String == "valueTaken" }), id = try #require(entry["id"] as? Int)
         #expect(try side(entry, "kept")["entity"] as? String == #"{"id":"t2","title":"renamed","slot":2,"changed":"2026-01-01T00:00:00Z"}"#)
-        let shown = try scene.succeed("conflicts show \(id) --db b.db")
+        let shown = try scene.succeed("conflicts show b.db \(id)")
         #expect(shown.contains("slot: 9 lost, 2 was kept") && shown.contains("title: \"renamed\" was kept"), "\(shown)")
     }
 
@@ -65,11 +65,11 @@ import Testing
             let scene = try peers()
             try scene.database("a.db").run("UPDATE task SET title = 'by a', changed = '2026-02-01T00:00:00Z' WHERE id = 't1'")
             try scene.database("b.db").run("UPDATE task SET title = 'by b', changed = '2026-02-02T00:00:00Z' WHERE id = 't1'")
-            try scene.succeed("sync --db \(order[0]).db")
-            let report = try scene.json("sync --db \(order[1]).db")
+            try scene.succeed("sync \(order[0]).db")
+            let report = try scene.json("sync \(order[1]).db")
             #expect((report["imported"] as? [String: Any])?["conflicts"] as? Int == 1)
             #expect(
-                try scene.succeed("status --db \(order[1]).db").contains("1 edit lost and not yet reviewed; see: snapsync conflicts"))
+                try scene.succeed("status \(order[1]).db").contains("1 edit lost and not yet reviewed; see: snapsync conflicts"))
             try settle(scene)
             #expect(try scene.database("a.db").query("SELECT title FROM task WHERE id = 't1'") == "by b")
             #expect(try entries(scene, order[0]).isEmpty)
@@ -81,13 +81,13 @@ import Testing
             #expect(try side(entry, "kept")["device"] as? String == "b")
             #expect((entry["columns"] as? [[String: Any]])?.compactMap { $0["name"] as? String } == ["title"])
 
-            #expect(try scene.succeed("conflicts take 1 --db \(order[1]).db").contains("task t1 is the edit that had lost"))
+            #expect(try scene.succeed("conflicts take \(order[1]).db 1").contains("task t1 is the edit that had lost"))
             #expect(try scene.database("\(order[1]).db").query("SELECT title FROM task WHERE id = 't1'") == "by a")
             try settle(scene)
             #expect(try scene.database("\(order[0]).db").query("SELECT title FROM task WHERE id = 't1'") == "by a")
-            #expect(try scene.succeed("conflicts --db \(order[1]).db") == "no edit has lost to another one\n")
+            #expect(try scene.succeed("conflicts \(order[1]).db") == "no edit has lost to another one\n")
             #expect(try entries(scene, order[1]).first?["state"] as? String == "taken")
-            let again = try scene.run("conflicts take 1 --db \(order[1]).db")
+            let again = try scene.run("conflicts take \(order[1]).db 1")
             #expect(again.status == 78)
             #expect(again.errorText.contains("it was taken already"))
         }
@@ -105,8 +105,8 @@ import Testing
         #expect(try kept.map { try side($0, "lost")["isDeletion"] as? Bool } == [true, false])
         #expect(kept.map { $0["reason"] as? String } == ["laterEdit", "laterDeletion"])
         // The deletion is made again, and the edit comes back.
-        try scene.succeed("conflicts take 1 --db b.db")
-        try scene.succeed("conflicts take 2 --db b.db")
+        try scene.succeed("conflicts take b.db 1")
+        try scene.succeed("conflicts take b.db 2")
         try settle(scene)
         #expect(try scene.database("a.db").query("SELECT id, title FROM task") == "t2|by a")
     }
@@ -115,13 +115,13 @@ import Testing
         let scene = try peers()
         // An edit on top of what the other device has made, one after another.
         for (name, title) in [("a", "first"), ("b", "second"), ("a", "third")] {
-            try scene.succeed("sync --db \(name).db")
+            try scene.succeed("sync \(name).db")
             try scene.database("\(name).db").run("UPDATE task SET title = '\(title)' WHERE id = 't1'")
-            try scene.succeed("sync --db \(name).db")
+            try scene.succeed("sync \(name).db")
         }
         // The same edit at both; different rows; a timestamp alone.
         for name in ["a", "b"] {
-            try scene.succeed("sync --db \(name).db")
+            try scene.succeed("sync \(name).db")
         }
         try scene.database("a.db").run("UPDATE task SET title = 'same', changed = '2026-03-01T00:00:00Z'; INSERT INTO task VALUES('new-a', 'x', 10, NULL)")
         try scene.database("b.db").run("UPDATE task SET title = 'same', changed = '2026-03-02T00:00:00Z'; INSERT INTO task VALUES('new-b', 'y', 11, NULL)")
@@ -135,10 +135,10 @@ import Testing
         let scene = try Scene.phoneAndWatch(notifications: 2, buckets: 1)
         let row = "WHERE id = (SELECT min(id) FROM notifications)", now = "updatedAt = strftime('%Y-%m-%dT%H:%M:%fZ')"
         try scene.database("watch.db").run("UPDATE notifications SET body = 'by the watch', readAt = '2026-01-01T00:00:00Z', \(now) \(row)")
-        try scene.succeed("status --db watch.db")
+        try scene.succeed("status watch.db")
         try scene.database("phone.db").run("UPDATE notifications SET body = 'by the phone', \(now) \(row)")
         try scene.sync("phone")
-        #expect(try scene.succeed("sync --db watch.db").contains("1 edit lost to a later one"))
+        #expect(try scene.succeed("sync watch.db").contains("1 edit lost to a later one"))
         try scene.sync("phone", "watch", "phone", "watch")
         #expect(try scene.contents("watch.db") == scene.contents("phone.db"))
         #expect(try scene.database("phone.db").run("SELECT body FROM notifications \(row)") == "by the phone\n")
@@ -165,21 +165,21 @@ import Testing
         for name in ["a", "b"] {
             try scene.database("\(name).db").run("CREATE TABLE todo(id INTEGER PRIMARY KEY AUTOINCREMENT, text TEXT)")
             if name == "a" { try scene.database("a.db").run("INSERT INTO todo(text) VALUES('one')") }
-            let report = try scene.json("init --db \(name).db --cloud cloud --role peer --device \(name) --datasets todo.json --shared-keys")
+            let report = try scene.json("init \(name).db cloud --peers --name \(name) --datasets todo.json --shared-keys")
             let warning = try #require((report["warnings"] as? [String])?.first)
             #expect(warning.contains("todo: SQLite gives new rows the next free integer as their key (AUTOINCREMENT)"))
-            try scene.succeed("sync --db \(name).db")
+            try scene.succeed("sync \(name).db")
         }
         try scene.database("a.db").run("INSERT INTO todo(text) VALUES('a: buy milk')")
         try scene.database("b.db").run("INSERT INTO todo(text) VALUES('b: call mum')")
         try scene.sync("a")
-        #expect(try scene.succeed("sync --db b.db").contains("1 edit lost to another row with the same key; see: snapsync conflicts --db b.db"))
+        #expect(try scene.succeed("sync b.db").contains("1 edit lost to another row with the same key; see: snapsync conflicts b.db"))
         let entry = try #require(try entries(scene, "b").first)
         #expect(entry["reason"] as? String == "sameKey")
         #expect(try side(entry, "lost")["entity"] as? String == #"{"id":2,"text":"a: buy milk"}"#)
-        #expect(try scene.succeed("conflicts take 1 --db b.db").contains("todo 3 is the edit that had lost, under a new key"))
+        #expect(try scene.succeed("conflicts take b.db 1").contains("todo 3 is the edit that had lost, under a new key"))
         for name in ["b", "a"] {
-            try scene.succeed("sync --db \(name).db")
+            try scene.succeed("sync \(name).db")
             #expect(try scene.database("\(name).db").query("SELECT * FROM todo") == "1|one\n2|b: call mum\n3|a: buy milk")
         }
         // The application's next row gets a key of its own.
@@ -195,15 +195,15 @@ import Testing
         try scene.sync("b")
         try scene.database("b.db").run("UPDATE task SET slot = 7 WHERE id = 't2'")
         let before = try scene.database("b.db").query("SELECT * FROM task")
-        let taken = try scene.run("conflicts take 1 --db b.db")
+        let taken = try scene.run("conflicts take b.db 1")
         #expect(taken.status == 78)
         #expect(taken.errorText.contains("UNIQUE constraint failed") && taken.errorText.contains("nothing was changed"))
         #expect(try scene.database("b.db").query("SELECT * FROM task") == before)
-        #expect(try scene.run("conflicts take 1 --as-new --db b.db").status == 78)
-        #expect(try scene.run("conflicts take 9 --db b.db").status == 66)
-        #expect(try scene.run("conflicts take 1 --as-new --in-place --db b.db").status == 64)
-        #expect(try scene.succeed("conflicts clear --db b.db") == "cleared 1 conflict\n")
-        #expect(try scene.json("status --db b.db")["conflicts"] as? Int == 0)
+        #expect(try scene.run("conflicts take b.db 1 --as-new").status == 78)
+        #expect(try scene.run("conflicts take b.db 9").status == 66)
+        #expect(try scene.run("conflicts take b.db 1 --as-new --in-place").status == 64)
+        #expect(try scene.succeed("conflicts clear b.db") == "cleared 1 conflict\n")
+        #expect(try scene.json("status b.db")["conflicts"] as? Int == 0)
         #expect(try entries(scene, "b", "--all").first?["state"] as? String == "cleared")
     }
 
@@ -216,7 +216,7 @@ import Testing
         try scene.database("b.db").run("UPDATE step SET task = 't1' WHERE id = 's1'")
         try scene.sync("b")
         try scene.database("b.db").run("DELETE FROM task WHERE id = 't2'")
-        let taken = try scene.run("conflicts take 1 --db b.db")
+        let taken = try scene.run("conflicts take b.db 1")
         #expect(taken.status == 78)
         #expect(taken.errorText.contains("it refers to a row that is not there; nothing was changed"))
         #expect(try scene.database("b.db").query("SELECT task FROM step") == "t1")
@@ -227,11 +227,11 @@ import Testing
         try scene.database("a.db").run("UPDATE task SET title = 'by a', changed = '2026-02-01T00:00:00Z'")
         try scene.sync("a")
         try scene.database("b.db").run("UPDATE task SET title = 'by b', changed = '2026-02-02T00:00:00Z'")
-        let run = try scene.run("sync --quiet --db b.db")
+        let run = try scene.run("sync b.db --quiet")
         #expect(run.status == 0)
         #expect(run.text == "")
-        #expect(run.errorText == "snapsync: notice: 2 edits lost to later ones; see: snapsync conflicts --db b.db\n")
-        try scene.succeed("status --db b.db --prometheus b.prom")
+        #expect(run.errorText == "snapsync: notice: 2 edits lost to later ones; see: snapsync conflicts b.db\n")
+        try scene.succeed("status b.db --prometheus b.prom")
         let metrics = String(decoding: try scene.scratch.read("b.prom"), as: UTF8.self)
         #expect(metrics.split(separator: "\n").contains { $0.hasPrefix("snapsync_open_conflicts") && $0.hasSuffix(" 2") })
     }
@@ -242,8 +242,8 @@ import Testing
         try scene.sync("a")
         try scene.database("b.db").run("UPDATE task SET title = 'by b', changed = '2026-02-02T00:00:00Z'")
         try scene.sync("b")
-        try scene.succeed("conflicts clear 2 --db b.db")
-        try scene.succeed("detach --db b.db")
+        try scene.succeed("conflicts clear b.db 2")
+        try scene.succeed("detach b.db")
         #expect(try scene.database("b.db").query("SELECT count(*) FROM sqlite_schema WHERE name LIKE 'snapsync%'") == "0")
         let text = try Python.run(
             """

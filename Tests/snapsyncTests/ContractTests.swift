@@ -79,10 +79,10 @@ import Testing
 
     /// At each level: the command that was meant, and the usage of the level.
     @Test(arguments: [
-        ("synk", "sync", "snapsync <subcommand>"), ("exprot --db a", "export", "snapsync <subcommand>"), ("hist", "history", "snapsync <subcommand>"),
-        ("help snc", "sync", "snapsync <subcommand>"), ("conflicts lst --db a", "list", "snapsync conflicts <subcommand>"),
-        ("member aprove", "approve", "snapsync member <subcommand>"), ("help member aprove", "approve", "snapsync member <subcommand>"),
-        ("device fogret x", "forget", "snapsync device <subcommand>"), ("key rotat", "rotate", "snapsync key <subcommand>"),
+        ("synk", "sync", "snapsync <subcommand>"), ("a exprot", "export", "snapsync <subcommand>"), ("hist", "history", "snapsync <subcommand>"),
+        ("help snc", "sync", "snapsync <subcommand>"), ("conflicts a lst", "list", "snapsync conflicts <subcommand>"),
+        ("member aprove", "approve", "snapsync zone <subcommand>"), ("help member aprove", "approve", "snapsync zone <subcommand>"),
+        ("device fogret x", "forget", "snapsync device <subcommand>"), ("key rotat", "rotate", "snapsync zone <subcommand>"),
         ("share publsh", "publish", "snapsync share <subcommand>"),
     ])
     func mistypedCommandGetsASuggestion(line: String, suggestion: String, usage: String) throws {
@@ -92,7 +92,7 @@ import Testing
     }
 
     @Test func wordThatResemblesNoCommandIsCalledUnknown() throws {
-        for (line, level) in [("quite-another", "snapsync"), ("member zzzz", "snapsync member")] {
+        for (line, level) in [("quite-another", "snapsync"), ("member zzzz", "snapsync zone")] {
             let run = try BuiltCommand.run(line.split(separator: " ").map(String.init))
             #expect(run.status == 64 && run.text == "")
             #expect(run.errorText.contains("'\(level) --help' lists the commands.\nUsage: \(level) <subcommand>\n"), "\(run.errorText)")
@@ -122,39 +122,39 @@ import Testing
 
     /// Command lines that are wrong.
     @Test(arguments: [
-        "nothing", "init", "init --role writer", "init --role king --db a --cloud b", "init --role writer --db a --cloud b --create --datasets c", "export",
-        "export --db a --level 1", "export --db a more", "export --db", "import --db a --version 1",
-        "import --db a --accept-rollback 0", "import --db a --accept-rollback 1 --file b", "doctor",
-        "doctor --cloud a --local", "import --db a --datasets b", "import --db a --accept-older", "sync --db a --bogus", "status", "history",
-        "history --db a --limit 0",
-        "cat", "cat buckets", "verify", "repair", "repair --dry-run", "generate", "generate --db a --notifications -1",
-        "generate --db a --notifications 1 --buckets 0", "generate --db a --mark-read 0", "detach",
-        "relocate", "relocate --db a", "mirror", "mirror a", "device rename --db a", "device forget --db a", "device rename b",
-        "generate --db a --seed -1", "watch", "watch --db a --poll 1ms", "watch --db a --poll 5", "watch --db a --debounce 2m", "schedule --db a --every 15m",
-        "schedule --db a --cron",
-        "schedule --db a --every 15m --cron --systemd", "schedule --db a --every 0s --cron", "schedule --db a --every 500ms --cron",
+        "nothing", "init", "init --role writer", "init a b --built-in", "init a b --datasets c", "export",
+        "export a --level 1", "export a more", "export --db", "import a --version 1",
+        "import a --accept-rollback 0", "import a --accept-rollback 1 --file b", "doctor",
+        "check a --local", "import a --datasets b", "import a --accept-older", "sync a --bogus", "status", "history",
+        "log a --limit 0",
+        "cat", "cat buckets", "verify", "repair", "repair --dry-run", "generate", "generate a --notifications -1",
+        "generate a --notifications 1 --buckets 0", "generate a --mark-read 0", "detach",
+        "relocate", "device move a", "mirror", "mirror a", "device rename a", "device forget a", "device rename b",
+        "generate a --seed -1", "watch", "watch a --poll 1ms", "watch a --poll 5", "watch a --debounce 2m", "service a --every 15m",
+        "service cron a",
+        "service systemd a --every 15m", "service cron a --every 0s", "service cron a --every 500ms",
         "schedule --every 15m --cron",
-        "report", "report --html a", "verify --restore --all --db a", "verify --version 1 --db a", "verify --restore --version 0 --db a",
-        "sync --db a --heartbeat b", "sync --db a --heartbeat ftp://b", "watch --db a --heartbeat https://", "schedule --db a --watch --cron",
-        "schedule --db a --watch --every 5m --systemd", "report --db a", "report --html a --cloud b --limit 3",
-        "status --db a --max-age 3h", "status --cloud a", "export --db a --asset-limit 0",
+        "report", "report --html a", "check a --restore --all-versions", "check a --read-data --at 1", "check a --restore --at 0",
+        "sync a --heartbeat b", "sync a --heartbeat ftp://b", "watch a --heartbeat https://", "service cron a --watch",
+        "service systemd a --watch --every 5m", "status a", "status b --html a --limit 3",
+        "status a --max-age 3h", "status --location a", "export --db a --asset-limit 0",
         "export --db a --asset-limit 2TB",
-        "share publish --cloud a --owner A", "share publish --cloud a --file b",
-        "share status --cloud a", "share status --project a", "share list --cloud a --limit 0", "share list --cloud a --page 0",
-        "share comment --cloud a --project b --name A",
-        "share comment --cloud a --project b --text x", "share bogus",
-        "generate --db a --seed -1", "enable", "disable", "import --db a --add", "import --db a --file b --add --accept-older",
-        "init --role writer --db a --cloud b --disabled --undecided",
-        "pin --db a", "pin 0 --db a", "unpin x --db a", "prune --db a", "prune --keep-last 0 --db a", "prune --keep-within 7 --db a",
-        "prune --automatic --db a", "prune --automatic --manual --keep-last 1 --db a", "prune --automatic --keep-last 1 --dry-run --db a",
-        "init --role reader --db a --cloud b --keep 3d", "init --role reader --db a --cloud b --keep-last 3",
-        "init --role writer --db a --cloud b --keep-last 0",
-        "history --db a --limit 3 --all",
-        "diff 1 --db a", "diff 1 here --db a", "restore --db a", "restore --version 1 --before 2026-01-01T00:00:00Z --db a",
-        "restore --before yesterday --db a",
-        "replace --yes --db a", "replace both --yes --db a", "replace cloud --db a", "apply --db a", "undo", "plan",
-        "messages", "messages --db a --limit 0", "messages --cloud a --request-full", "messages --cloud a --limit 5",
-        "conflicts", "conflicts show --db a", "conflicts show x --db a", "conflicts take --db a", "conflicts take 1 --as-new --in-place --db a",
+        "share publish a --owner A", "share publish a --file b",
+        "share status a", "share status --project a", "share list a --limit 0", "share list a --page 0",
+        "share comment a --project b --name A",
+        "share comment a --project b --text x", "share bogus",
+        "generate a --seed -1", "enable", "disable", "import a --add", "import a --file b --add --accept-older",
+        "init a b --built-in --disabled --undecided",
+        "pin a", "pin a 0", "pin a x --remove", "prune a", "prune a --keep-last 0", "prune a --keep-within 7",
+        "prune --automatic --db a", "prune --automatic --manual --keep-last 1 --db a", "config set a keep-last 1",
+        "join a b --keep 3d", "join a b --keep-last 3",
+        "init a b --built-in --keep-last 0",
+        "log a --limit 3 --all",
+        "diff a 1", "diff a 1 here", "restore a", "restore a 1",
+        "restore a yesterday",
+        "replace --yes --db a", "replace both --yes --db a", "export a --replace", "sync a", "undo", "plan",
+        "messages", "pending a --limit 0", "repair a --request-full", "pending a --limit 5",
+        "conflicts", "conflicts show a", "conflicts show a x", "conflicts take a", "conflicts take a 1 --as-new --in-place",
     ])
     func wrongCommandLinesEndWith64(line: String) throws {
         do {
@@ -202,7 +202,7 @@ import Testing
         let run = try scene.run("demo --directory shown")
         #expect(run.status == 0 && run.errorText == "", "\(run.errorText)")
         for line in [
-            "$ snapsync export --db phone.db\npublished version 1\n", "$ zcat ", "{\"syncTimestamp\":\"", "imported version 1\n", "published version 2\n",
+            "$ snapsync export phone.db\npublished version 1\n", "$ zcat ", "{\"syncTimestamp\":\"", "imported version 1\n", "published version 2\n",
             "imported version 2\n", "all is well\n",
         ] {
             #expect(run.text.contains(line), "\(line)")
@@ -212,7 +212,7 @@ import Testing
         Scene.checkRefusal(try scene.run("demo --directory shown"), exit: 78, saying: ["shown", "cannot be made", "does not exist yet"])
         // A demo of its own leaves nothing behind, whatever the environment says.
         try FileManager.default.createDirectory(atPath: scene.scratch.path("temporary"), withIntermediateDirectories: false)
-        try scene.succeed("demo", environment: ["SNAPSYNC_DB": "none.db", "SNAPSYNC_CLOUD": "none", "TMPDIR": scene.scratch.path("temporary")])
+        try scene.succeed("demo", environment: ["SNAPSYNC_DB": "none.db", "SNAPSYNC_LOCATION": "none", "TMPDIR": scene.scratch.path("temporary")])
         #expect(try FileManager.default.contentsOfDirectory(atPath: scene.scratch.path("temporary")) == [])
         #expect(!scene.scratch.exists("none.db"))
     }

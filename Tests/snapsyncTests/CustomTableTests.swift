@@ -54,16 +54,16 @@ import Testing
         try Scene.copy(of: "plant and office") { scene in
             for database in ["plant.db", "office.db"] { try scene.database(database).run(Self.schema) }
             try scene.scratch.write(Self.datasets, to: "plant.json")
-            try scene.succeed("init --db plant.db --cloud cloud --role writer --device plant --datasets plant.json")
+            try scene.succeed("init plant.db cloud --name plant --datasets plant.json")
         }
     }
 
     @Test func everyValueArrivesByteForByte() throws {
         let scene = try scene()
         let rows = try Python.run(Self.fill, in: scene.scratch.path)
-        try scene.succeed("export --db plant.db")
-        try scene.succeed("init --db office.db --cloud cloud --role reader --device office --datasets plant.json")
-        let imported = try scene.json("import --db office.db")
+        try scene.succeed("export plant.db")
+        try scene.succeed("join office.db cloud --name office --datasets plant.json")
+        let imported = try scene.json("import office.db")
         #expect((imported["datasets"] as? [[String: Any]])?.first?["recordCount"] as? Int == Int(rows.dropLast()))
 
         for (table, key) in [("readings", "id"), ("labels", "label")] {
@@ -75,13 +75,13 @@ import Testing
         #expect(try Python.run(Self.bits, ["office.db"], in: scene.scratch.path) == sent)
         // Something that only the bits show did travel: a negative zero, and a number that is no 64-bit float's neighbour.
         #expect(sent.contains("8000000000000000") && sent.contains("0000000000000001"))
-        try scene.succeed("verify --all --local --db office.db")
+        try scene.succeed("check office.db --all-versions --local")
     }
 
     @Test func assetsOfAnyTableAreJSONThatOtherToolsRead() throws {
         let scene = try scene()
         try Python.run(Self.fill, in: scene.scratch.path)
-        try scene.succeed("export --db plant.db")
+        try scene.succeed("export plant.db")
         try Python.run(
             """
             import base64, gzip, json, sqlite3, sys
@@ -101,27 +101,27 @@ import Testing
     @Test func recordsAreNamedAsTheDatasetFileSays() throws {
         let scene = try scene()
         try scene.database("plant.db").run("INSERT INTO labels VALUES('a', x'00')")
-        try scene.succeed("export --db plant.db")
-        let saved = try scene.json("history --cloud cloud")["versions"] as? [[String: Any]]
+        try scene.succeed("export plant.db")
+        let saved = try scene.json("log cloud")["versions"] as? [[String: Any]]
         let records = (saved?.first?["saved"] as? [[String: Any]])?.map { $0["record"] as? String }
         #expect(records == ["readings_data", "tag_list"])
-        #expect(try scene.succeed("cat tags --db plant.db").contains("\n{\"tag\":\"a\",\"bytes\":\"AA==\"}\n],\"instants\":[{\"id\":"))
+        #expect(try scene.succeed("show plant.db tags").contains("\n{\"tag\":\"a\",\"bytes\":\"AA==\"}\n],\"instants\":[{\"id\":"))
     }
 
     @Test func columnsOutsideTheDatasetStayWhereTheyAre() throws {
         let scene = try scene()
         try scene.database("plant.db").run("ALTER TABLE readings ADD COLUMN local TEXT; INSERT INTO readings(id, local) VALUES(1, 'mine')")
-        try scene.succeed("export --db plant.db")
+        try scene.succeed("export plant.db")
         try scene.database("office.db").run("ALTER TABLE readings ADD COLUMN local TEXT DEFAULT 'here'")
-        try scene.succeed("init --db office.db --cloud cloud --role reader --device office --datasets plant.json")
+        try scene.succeed("join office.db cloud --name office --datasets plant.json")
         try scene.sync("office")
         #expect(try scene.database("office.db").run("SELECT id, local FROM readings") == "1|here\n")
-        try scene.succeed("detach --db office.db")
+        try scene.succeed("detach office.db")
         try scene.database("office.db").run(
             "DROP TABLE readings; CREATE TABLE readings(id INTEGER PRIMARY KEY, note TEXT, level REAL, anything, flag BOOLEAN, extra TEXT, raw BLOB, must TEXT NOT NULL)"
         )
         try scene.refuse(
-            "init --db office.db --cloud cloud --role reader --device office --take-over --datasets plant.json", exit: 78,
+            "join office.db cloud --name office --take-over --datasets plant.json", exit: 78,
             saying: ["office.db, table readings", "does not describe the column must, which is NOT NULL and has no default"], watching: ["office.db"])
     }
 
@@ -141,10 +141,10 @@ import Testing
             WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 6000)
             INSERT INTO seats SELECT i, 'guest ' || i, hex(randomblob(200)) FROM n
             """)
-        try scene.succeed("init --db hall.db --cloud cloud --role writer --device hall --datasets seats.json")
-        #expect(((try scene.json("export --db hall.db")["written"] as? [[String: Any]])?.first?["blocks"] as? Int ?? 0) > 4)
-        try scene.succeed("init --db door.db --cloud cloud --role reader --device door --datasets seats.json")
-        try scene.succeed("import --db door.db")
+        try scene.succeed("init hall.db cloud --name hall --datasets seats.json")
+        #expect(((try scene.json("export hall.db")["written"] as? [[String: Any]])?.first?["blocks"] as? Int ?? 0) > 4)
+        try scene.succeed("join door.db cloud --name door --datasets seats.json")
+        try scene.succeed("import door.db")
 
         // Both ways: from a late entity to an early one, and the reverse.
         try scene.database("hall.db").run(
@@ -152,8 +152,8 @@ import Testing
             UPDATE seats SET guest = 'nobody' WHERE id = 6000; UPDATE seats SET guest = 'guest 6000' WHERE id = 1;
             UPDATE seats SET guest = 'guest 1' WHERE id = 6000; DELETE FROM seats WHERE id = 3000; INSERT INTO seats VALUES(6001, 'guest 3000', '')
             """)
-        try scene.succeed("export --db hall.db")
-        try scene.succeed("import --db door.db")
+        try scene.succeed("export hall.db")
+        try scene.succeed("import door.db")
         #expect(try scene.database("door.db").values(of: "seats", orderedBy: "id") == scene.database("hall.db").values(of: "seats", orderedBy: "id"))
     }
 
@@ -181,10 +181,10 @@ import Testing
             INSERT INTO "an ""odd"" 'table'; --"("the key", "select") VALUES('x', 21), ('y', NULL);
             INSERT INTO strict VALUES(9, x'00'), (-9, x''); INSERT INTO late VALUES(1, 'b'), (2, 'a');
             """)
-        try scene.succeed("init --db a.db --cloud cloud --role writer --datasets odd.json")
-        try scene.succeed("export --db a.db")
-        try scene.succeed("init --db b.db --cloud cloud --role reader --datasets odd.json")
-        try scene.succeed("import --db b.db")
+        try scene.succeed("init a.db cloud --datasets odd.json")
+        try scene.succeed("export a.db")
+        try scene.succeed("join b.db cloud --datasets odd.json")
+        try scene.succeed("import b.db")
         func check(at location: SourceLocation = #_sourceLocation) throws {
             for (table, key) in [("strict", "id"), ("late", "code")] {
                 #expect(
@@ -202,9 +202,9 @@ import Testing
             try scene.database("a.db").run(sql)
             try scene.sync("a")
         }
-        #expect(try scene.json("import --db b.db")["version"] as? Int == 4)
+        #expect(try scene.json("import b.db")["version"] as? Int == 4)
         try check()
-        try scene.succeed("verify --all --local --db b.db")
+        try scene.succeed("check b.db --all-versions --local")
     }
 
     /// What a reader writes itself stays, in its columns, whatever it is. Everything else is the version's.
@@ -216,10 +216,10 @@ import Testing
                 "CREATE TABLE readings(id INTEGER PRIMARY KEY, note, level, anything, flag, extra, raw); CREATE TABLE labels(label TEXT PRIMARY KEY, bytes)")
         }
         try scene.database("plant.db").run("INSERT INTO readings(id, note) VALUES(1, 'one'), (2, 'two'); INSERT INTO labels VALUES('a', x'00')")
-        try scene.succeed("init --db plant.db --cloud cloud --role writer --datasets plant.json")
-        try scene.succeed("init --db office.db --cloud cloud --role reader --datasets plant.json")
-        try scene.succeed("export --db plant.db")
-        try scene.succeed("import --db office.db")
+        try scene.succeed("init plant.db cloud --datasets plant.json")
+        try scene.succeed("join office.db cloud --datasets plant.json")
+        try scene.succeed("export plant.db")
+        try scene.succeed("import office.db")
         let rows = "SELECT id, hex(note), level, flag, extra FROM readings; SELECT hex(label), hex(bytes) FROM labels ORDER BY label"
         for (number, (spoilt, expected)) in [
             ("UPDATE readings SET note = CAST(x'ff' AS TEXT) WHERE id = 1", "1|FF|0||\n2|74776F|0||\n61|00\n"),
@@ -229,8 +229,8 @@ import Testing
         ].enumerated() {
             try scene.database("office.db").run(spoilt)
             try scene.database("plant.db").run("UPDATE readings SET level = \(number); UPDATE labels SET bytes = x'0\(number)'")
-            try scene.succeed("export --db plant.db")
-            try scene.succeed("import --db office.db")
+            try scene.succeed("export plant.db")
+            try scene.succeed("import office.db")
             #expect(try scene.database("office.db").run(rows) == expected, "\(spoilt)")
         }
     }

@@ -15,7 +15,7 @@ struct DamagedCloud {
     init(notifications: Int = 20) throws {
         scene = try Scene.copy(of: "a good cloud \(notifications)", from: .phoneAndWatch(notifications: notifications, buckets: 3)) { scene in
             try scene.markRead(3)
-            try scene.succeed("export --db phone.db")
+            try scene.succeed("export phone.db")
             try scene.scratch.copy(scene.scratch.path("cloud"), to: "good")
         }
         commit = try scene.newest("commits")
@@ -36,9 +36,9 @@ struct DamagedCloud {
         try spoil(scene.scratch)
         // A file that is too short and young would count as still arriving.
         for file in [commit, asset, index] where scene.scratch.isPlainFile(file) { try scene.scratch.age(file, minutes: 60) }
-        if importRefuses { try scene.refuse("import --db watch.db", exit: code, saying: fragments, watching: ["watch.db"], at: location) }
+        if importRefuses { try scene.refuse("import watch.db", exit: code, saying: fragments, watching: ["watch.db"], at: location) }
         guard verifies else { return }
-        let run = try scene.run("verify --cloud cloud")
+        let run = try scene.run("check cloud --read-data")
         #expect(run.status == 65, "verify: \(run.text) \(run.errorText)", sourceLocation: location)
         #expect(
             (run.text + run.errorText).contains(fragments[importRefuses ? 0 : fragments.count - 1]), "verify: \(run.text) \(run.errorText)",

@@ -27,7 +27,7 @@ import Testing
 
     @Test func fileFollowsFromTheTablesAndTheirRows() throws {
         let scene = try scene()
-        let run = try scene.run("describe --db app.db --skip loose")
+        let run = try scene.run("tables describe app.db --exclude loose")
         #expect(run.status == 0)
         #expect(
             run.text == """
@@ -66,14 +66,14 @@ import Testing
                 """)
         // The file is one that init takes, and says the same.
         try scene.scratch.write(run.text, to: "app.json")
-        try scene.succeed("init --db app.db --cloud cloud --role writer --device w --datasets app.json")
+        try scene.succeed("init app.db cloud --name w --datasets app.json")
         try scene.sync("app")
         #expect(try scene.database("app.db").run("SELECT count(*) FROM snapsync_datasets") == "4\n")
     }
 
     @Test func reportHasTheFieldsOfThePage() throws {
         let scene = try scene()
-        let report = try scene.json("describe --db app.db")
+        let report = try scene.json("tables describe app.db")
         var seen: Set<String> = []
         var own = report
         let file = try #require(own.removeValue(forKey: "file") as? [String: Any])
@@ -90,7 +90,7 @@ import Testing
             "CREATE TABLE untold(a REAL PRIMARY KEY); INSERT INTO untold VALUES(NULL); CREATE TABLE empties(name TEXT PRIMARY KEY, x TEXT); INSERT INTO empties VALUES(NULL, 'x'), (NULL, 'y')"
         )
         let before = try scene.database("app.db").run(".dump")
-        let run = try scene.run("init --db app.db --cloud cloud --role writer --tables all")
+        let run = try scene.run("init app.db cloud")
         #expect(run.status == 78 && run.text == "")
         #expect(
             run.errorText == """
@@ -103,13 +103,13 @@ import Testing
                 """)
         #expect(try scene.database("app.db").run(".dump") == before)
         #expect(!FileManager.default.fileExists(atPath: scene.scratch.path("cloud")))
-        let error = try scene.run("init --db app.db --cloud cloud --role writer --tables all --json")
+        let error = try scene.run("init app.db cloud --json")
         let object = try #require(try JSONSerialization.jsonObject(with: Data(error.errorText.utf8)) as? [String: [String: Any]])
         #expect((object["error"]?["details"] as? [String])?.count == 3)
 
-        try scene.succeed("init --db app.db --cloud cloud --role writer --device w --tables all --skip loose,untold --skip empties")
+        try scene.succeed("init app.db cloud --name w --exclude loose,untold --exclude empties")
         try scene.sync("app")
-        #expect(try scene.succeed("cat shelves --db app.db").contains("\"code\":\"A\""))
+        #expect(try scene.succeed("show app.db shelves").contains("\"code\":\"A\""))
     }
 
     /// Keys of several columns, keys that are compared by a collation, and tables that have none.
@@ -122,22 +122,22 @@ import Testing
             INSERT INTO lines VALUES('x', 1, 1), ('y', 2, 1), ('z', 1, 2); INSERT INTO users VALUES('Ann'), ('bob'); INSERT INTO pairs VALUES(x'00', 1.5, 'c');
             INSERT INTO log VALUES('one', 'r'), ('two', NULL);
             """)
-        let run = try scene.run("describe --db app.db")
+        let run = try scene.run("tables describe app.db")
         #expect(run.text.contains(#"{"name": "lines", "key": ["list","line"], "columns""#), "\(run.text)")
         #expect(run.text.contains(#"{"name": "login", "collation": "nocase"}"#))
         #expect(run.text.contains(#"{"name": "pairs", "key": ["a","b"]"#))
         #expect(run.text.contains(#"{"name": "log", "key": "_rowid_", "columns""#))
         #expect(run.errorText.contains("note: log has no key and is carried by its rowid"))
-        try scene.succeed("init --db app.db --cloud cloud --role writer --device w --tables all")
+        try scene.succeed("init app.db cloud --name w")
         try scene.sync("app")
-        try scene.succeed("init --db copy.db --cloud cloud --role reader --device r --create")
+        try scene.succeed("join copy.db cloud --name r")
         try scene.sync("copy")
         let rows = "SELECT * FROM lines ORDER BY list, line; SELECT * FROM users; SELECT hex(a), b, c FROM pairs; SELECT _rowid_, * FROM log"
         #expect(try scene.database("copy.db").run(rows) == scene.database("app.db").run(rows))
         #expect(try scene.database("copy.db").run("SELECT sql FROM sqlite_schema WHERE name = 'lines'").contains("PRIMARY KEY(\"list\", \"line\")"))
         // Two peers would give one rowid to different rows.
         try scene.database("peer.db").run("CREATE TABLE log(what TEXT)")
-        let peer = try scene.run("init --db peer.db --cloud team --role peer --tables all")
+        let peer = try scene.run("init peer.db team --peers")
         #expect(peer.status == 78 && peer.errorText.contains("log: it has no key besides the rowid"), "\(peer.errorText)")
     }
 
@@ -150,7 +150,7 @@ import Testing
             INSERT INTO prefs VALUES('a', 1, 2), ('b', '1', 'large'), ('c', x'00ff', 2.5), ('d', 1.0, NULL);
             INSERT INTO mixed VALUES(1, 'a'), ('x', 'b'), (1.5, 'c'), (x'00', 'd');
             """)
-        let run = try scene.run("describe --db app.db")
+        let run = try scene.run("tables describe app.db")
         #expect(
             run.text == """
                 {"formatVersion": 1, "datasets": [
@@ -163,9 +163,9 @@ import Testing
                     {"name": "v"}]}]}
 
                 """)
-        try scene.succeed("init --db app.db --cloud cloud --role writer --device w --tables all")
+        try scene.succeed("init app.db cloud --name w")
         try scene.sync("app")
-        try scene.succeed("init --db copy.db --cloud cloud --role reader --device r --create")
+        try scene.succeed("join copy.db cloud --name r")
         try scene.sync("copy")
         let rows = """
             SELECT name, quote(value), typeof(value), quote(size) FROM prefs ORDER BY name; SELECT quote(k), v FROM mixed ORDER BY k
@@ -187,12 +187,12 @@ import Testing
             CREATE TABLE d(id INTEGER PRIMARY KEY, last_changed TEXT, last_updated TEXT); INSERT INTO d VALUES(1, '2026-01-01T00:00:00Z', NULL);
             """)
         func stamps(_ options: String = "") throws -> [String?] {
-            try #require(try scene.json("describe --db app.db \(options)")["tables"] as? [[String: Any]]).map { $0["timestamp"] as? String }
+            try #require(try scene.json("tables describe app.db \(options)")["tables"] as? [[String: Any]]).map { $0["timestamp"] as? String }
         }
         #expect(try stamps() == [nil, nil, "updatedAt", "last_updated"])
         #expect(try stamps("--timestamp c=edited --timestamp D=none") == [nil, nil, "edited", nil])
         for (option, part) in [("c=nope", "no column nope"), ("x=id", "no table x"), ("c=id", "the rows do not say what the numbers in the column id count")] {
-            let run = try scene.run("describe --db app.db --timestamp \(option)")
+            let run = try scene.run("tables describe app.db --timestamp \(option)")
             #expect(run.status == 78 && run.errorText.contains(part), "\(run.errorText)")
         }
     }
@@ -201,7 +201,7 @@ import Testing
     @Test(arguments: ["", "--create"]) func tablesOfAnApplicationMustBeChosen(flag: String) throws {
         let scene = try scene()
         let before = try scene.database("app.db").run(".dump")
-        let run = try scene.run("init --db app.db --cloud cloud --role writer \(flag)")
+        let run = try scene.run("init app.db cloud --built-in \(flag)")
         #expect(run.status == 78 && run.errorText.contains("hint: add --tables all"), "\(run.errorText)")
         #expect(try scene.database("app.db").run(".dump") == before)
         #expect(!FileManager.default.fileExists(atPath: scene.scratch.path("cloud")))
@@ -217,7 +217,7 @@ import Testing
     func wrongChoicesAreNamed(options: String, status: Int32, part: String) throws {
         let scene = try scene()
         let before = try scene.database("app.db").run(".dump")
-        let run = try scene.run("init --db app.db --cloud cloud --role writer \(options)")
+        let run = try scene.run("init app.db cloud --built-in \(options)")
         #expect(run.status == status && run.errorText.contains(part), "\(run.errorText)")
         #expect(try scene.database("app.db").run(".dump") == before)
     }

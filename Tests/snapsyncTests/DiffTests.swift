@@ -17,9 +17,9 @@ import Testing
             INSERT INTO notifications SELECT 'new', title, subtitle, body, readAt, sentAt, createdAt, updatedAt, bucketId, attachments, actions, tapAction FROM notifications LIMIT 1;
             UPDATE buckets SET isOrphan = 1 WHERE id = (SELECT min(id) FROM buckets)
             """)
-        let local = try lines(scene, "diff 1 local --db phone.db")
-        try scene.succeed("export --db phone.db")
-        let published = try lines(scene, "diff 1 2 --cloud cloud")
+        let local = try lines(scene, "diff phone.db 1 local")
+        try scene.succeed("export phone.db")
+        let published = try lines(scene, "diff cloud 1 2")
         #expect(local.count == 5 && published.count == 5)
         for found in [local, published] {
             let changes = found.dropLast().map { "\($0["dataset"] ?? "") \($0["change"] ?? "") \($0["columns"] ?? "")" }.sorted()
@@ -35,23 +35,23 @@ import Testing
             #expect(Set(try #require(changed["columns"] as? [String])) == ["title", "body"])
         }
         // The other way round everything is told the other way round.
-        let back = try lines(scene, "diff 2 1 --cloud cloud")
+        let back = try lines(scene, "diff cloud 2 1")
         #expect(back.first { $0["change"] as? String == "removed" }?["key"] as? String == "new")
-        #expect(try lines(scene, "diff local 1 --db phone.db").first { $0["change"] as? String == "removed" }?["key"] as? String == "new")
-        #expect(try lines(scene, "diff 1 2 --cloud cloud --dataset buckets").count == 2)
+        #expect(try lines(scene, "diff phone.db local 1").first { $0["change"] as? String == "removed" }?["key"] as? String == "new")
+        #expect(try lines(scene, "diff cloud 1 2 --dataset buckets").count == 2)
         #expect(
-            try scene.succeed("diff 2 local --db phone.db")
+            try scene.succeed("diff phone.db 2 local")
                 == "buckets: 0 added, 0 changed, 0 removed, 4 unchanged\nnotifications: 0 added, 0 changed, 0 removed, 30 unchanged\n")
     }
 
     @Test func valuesArePrintedOnlyWhenAskedForAndEscaped() throws {
         let scene = try Scene.phone()
         try scene.database("phone.db").run("UPDATE buckets SET name = 'bell' || char(7, 27) || '[31m' WHERE id = (SELECT min(id) FROM buckets)")
-        let plain = try scene.succeed("diff 1 local --db phone.db")
+        let plain = try scene.succeed("diff phone.db 1 local")
         #expect(plain.contains(": name\n") && !plain.contains("bell"))
-        let shown = try scene.succeed("diff 1 local --values --db phone.db")
+        let shown = try scene.succeed("diff phone.db 1 local --values")
         #expect(shown.contains(" -> \"bell\\u{07}\\u{1B}[31m\"") && !shown.contains("\u{1b}"))
-        let object = try lines(scene, "diff 1 local --values --db phone.db")[0]
+        let object = try lines(scene, "diff phone.db 1 local --values")[0]
         #expect((object["after"] as? [String: Any])?["name"] as? String == "bell\u{07}\u{1b}[31m")
         #expect((object["before"] as? [String: Any])?.count == 1)
     }
@@ -59,15 +59,15 @@ import Testing
     @Test func equalBlocksAreNotRead() throws {
         let scene = try Scene.phone(notifications: 4000)
         try scene.database("phone.db").run("UPDATE notifications SET title = 'last' WHERE id = (SELECT max(id) FROM notifications)")
-        try scene.succeed("export --full --db phone.db")
+        try scene.succeed("export phone.db --full")
         // The first block is the same in both versions; a byte of it is flipped in the newer one.
         let name = try #require(try scene.files("assets/notifications_data").last { $0.hasSuffix(".json.gz") && !$0.contains(".changes.") })
         let asset = "\(Scene.zone)/assets/notifications_data/\(name)"
         var bytes = try scene.scratch.read(asset)
         bytes[600] ^= 1
         try bytes.write(to: URL(fileURLWithPath: scene.scratch.path(asset)))
-        #expect(try scene.run("verify --cloud cloud").status == 65)
-        #expect(try scene.succeed("diff 1 2 --cloud cloud").hasSuffix("notifications: 0 added, 1 changed, 0 removed, 3,999 unchanged\n"))
+        #expect(try scene.run("check cloud --read-data").status == 65)
+        #expect(try scene.succeed("diff cloud 1 2").hasSuffix("notifications: 0 added, 1 changed, 0 removed, 3,999 unchanged\n"))
     }
 
     @Test func versionsWithOtherColumnsAreCompared() throws {
@@ -79,21 +79,21 @@ import Testing
         }
         try scene.database("a.db").run("CREATE TABLE things(id INTEGER PRIMARY KEY, a TEXT, b TEXT); INSERT INTO things VALUES(1, 'x', 'y'), (2, 'z', NULL)")
         try dataset("{\"name\":\"a\",\"type\":\"text\",\"optional\":true}")
-        try scene.succeed("init --db a.db --cloud cloud --role writer --device a --datasets things.json")
-        try scene.succeed("export --db a.db")
-        try scene.succeed("detach --db a.db")
+        try scene.succeed("init a.db cloud --name a --datasets things.json")
+        try scene.succeed("export a.db")
+        try scene.succeed("detach a.db")
         try dataset("{\"name\":\"a\",\"type\":\"text\",\"optional\":true},{\"name\":\"b\",\"type\":\"text\",\"optional\":true}")
-        try scene.succeed("init --db a.db --cloud cloud --role writer --device a --datasets things.json --replace --take-over")
-        try scene.succeed("replace cloud --yes --db a.db")
-        let found = try lines(scene, "diff 1 2 --cloud cloud")
+        try scene.succeed("join a.db cloud --writer --name a --datasets things.json --replace-local --take-over")
+        try scene.succeed("export a.db --replace --yes")
+        let found = try lines(scene, "diff cloud 1 2")
         #expect(found.first?["columns"] as? [String] == ["b"] && found.first?["key"] as? String == "1" && found.count == 2)
     }
 
     @Test func whatIsNotThereIsSaid() throws {
         let scene = try Scene.phone()
-        try scene.refuse("diff 1 2 --cloud cloud", exit: 66, saying: ["no such version yet"])
-        try scene.refuse("diff 1 local --cloud cloud", exit: 78, saying: ["local needs a database"], asJSONToo: true)
-        try scene.refuse("diff local local --db phone.db", exit: 78, saying: ["always the same"])
-        try scene.refuse("diff 1 1 --dataset none --cloud cloud", exit: 66, saying: ["neither side has a dataset none", "buckets_data"])
+        try scene.refuse("diff cloud 1 2", exit: 66, saying: ["no such version yet"])
+        try scene.refuse("diff cloud 1 local", exit: 78, saying: ["local needs a database"], asJSONToo: true)
+        try scene.refuse("diff phone.db local local", exit: 78, saying: ["always the same"])
+        try scene.refuse("diff cloud 1 1 --dataset none", exit: 66, saying: ["neither side has a dataset none", "buckets_data"])
     }
 }

@@ -30,8 +30,8 @@ import Testing
         try edit(scene, "b", "INSERT INTO u(id, mail) VALUES('2', 'ANN@X'), ('3', 'bob')")
         try edit(scene, "a", "INSERT INTO u(id, mail) VALUES('4', 'mine')")
         for command in ["sync", "export --full"] {
-            try scene.succeed("\(command) --db b.db")
-            let refused = try scene.run("sync --db a.db")
+            try scene.succeed("\(command) b.db")
+            let refused = try scene.run("sync a.db")
             #expect(refused.status == 65 && refused.errorText.contains("UNIQUE constraint failed"), "\(refused.errorText)")
             #expect(try rows(scene, "a") == "1|Ann@x\n4|mine\n")
         }
@@ -46,13 +46,13 @@ import Testing
         try scene.database("b.db").run("CREATE UNIQUE INDEX i ON u(lower(mail))")
         try edit(scene, "a", "INSERT INTO u(id, mail) VALUES('2', 'ANN@X')")
         try scene.sync("a")
-        let reader = try scene.run("sync --db b.db")
+        let reader = try scene.run("sync b.db")
         #expect(reader.status == 65 && reader.errorText.contains("UNIQUE constraint failed: index 'i'"), "\(reader.errorText)")
         #expect(try rows(scene, "b") == "1|Ann@x\n")
 
         try scene.database("c.db").run("CREATE TABLE u(id TEXT PRIMARY KEY NOT NULL, mail TEXT COLLATE NOCASE UNIQUE, team TEXT)")
-        try scene.succeed("init --db c.db --cloud cloud --role peer --device c")
-        let joining = try scene.run("sync --db c.db")
+        try scene.succeed("init c.db cloud --peers --built-in --name c")
+        let joining = try scene.run("sync c.db")
         #expect(joining.status == 65, "\(joining.text)")
         #expect(try rows(scene, "c") == "" && rows(scene, "a") == "1|Ann@x\n2|ANN@X\n")
     }

@@ -21,12 +21,12 @@ struct DurabilityOrderTests {
     /// makes a transaction final, for that is a name in the database's own folder.
     @Test(arguments: ["wal", "delete", "truncate", "persist"]) func theIntentIsDurableBeforeTheCommit(mode: String) throws {
         let scene = try Scene()
-        try scene.succeed("generate --db phone.db --notifications 20 --buckets 2")
+        try scene.succeed("generate phone.db --notifications 20 --buckets 2")
         try scene.database("phone.db").run("PRAGMA journal_mode = \(mode)")
-        try scene.succeed("init --db phone.db --cloud cloud --role writer --device phone")
-        try scene.succeed("export --db phone.db")
+        try scene.succeed("init phone.db cloud --built-in --name phone")
+        try scene.succeed("export phone.db")
         try scene.database("phone.db").run("UPDATE buckets SET name = 'new'")
-        let calls = try calls("export --db phone.db", in: scene)
+        let calls = try calls("export phone.db", in: scene)
         let commit = try #require(calls.firstIndex { $0.contains("linkat(") && $0.contains("00000000000000000002.json\"") }, "\(calls)")
         let asset = try #require(calls[..<commit].lastIndex { $0.contains("fsync(") && $0.contains("/assets/") })
         let folder = URL(fileURLWithPath: scene.scratch.path).resolvingSymlinksInPath().path

@@ -6,7 +6,7 @@ import Testing
 @Suite(.runsPrograms) struct ExplainTests {
     @Test func anErrorIsLookedUpByWhatACommandPrinted() throws {
         let scene = try Scene()
-        let run = try scene.run("status --db none.db --json")
+        let run = try scene.run("status none.db --json")
         let document = try #require(try JSONSerialization.jsonObject(with: Data(run.errorText.utf8)) as? [String: [String: Any]])
         let identifier = try #require(document["error"]?["identifier"] as? String)
         #expect(identifier == "database.notFound")

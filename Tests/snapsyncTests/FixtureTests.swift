@@ -17,18 +17,18 @@ import Testing
 
     @Test func everyVersionIsSoundAndSaysWhatItSaid() throws {
         let scene = try scene("synced-1")
-        #expect(try scene.succeed("verify --all --cloud cloud").hasSuffix("all is well\n"))
+        #expect(try scene.succeed("check cloud --all-versions").hasSuffix("all is well\n"))
         for version in 1...2 {
             for dataset in ["buckets", "notifications"] {
                 let expected = try scene.scratch.read("expected/\(dataset)-\(version).json")
-                #expect(try scene.run("cat \(dataset) --version \(version) --cloud cloud").output == expected)
+                #expect(try scene.run("show cloud \(dataset) --at \(version)").output == expected)
             }
         }
         #expect(try Gzip.decompress(scene.scratch.path("\(Scene.zone)/\(asset2)")) == scene.scratch.read("expected/notifications-2.json"))
         let container = try JSONDecoder().decode(NotificationsDataContainer.self, from: scene.scratch.read("expected/notifications-2.json"))
         #expect(container.notifications.count == 11 && container.syncTimestamp == "2026-11-28T05:49:30.635546Z", "\(container.syncTimestamp)")
         #expect(container.notifications.last?.body == "line one\ntab\tnul-free \u{1}\u{7F} end")
-        let versions = try #require(try scene.json("history --cloud cloud")["versions"] as? [[String: Any]])
+        let versions = try #require(try scene.json("log cloud")["versions"] as? [[String: Any]])
         #expect(versions.map { $0["hash"] as? String } == [try sha256(scene, 2), try sha256(scene, 1)])
     }
 
@@ -39,9 +39,9 @@ import Testing
     @Test(arguments: ["notifications.json.gz", "notifications-two-members.json.gz"])
     func containersOfAnotherProgramAreImported(file: String) throws {
         let scene = try scene("foreign-1")
-        try scene.succeed("generate --db any.db --notifications 0 --buckets 0")
+        try scene.succeed("generate any.db --notifications 0 --buckets 0")
         #expect(
-            try scene.json("import --db any.db --file \(file)")["warnings"] as? [String] == [
+            try scene.json("import any.db --file \(file)")["warnings"] as? [String] == [
                 "notifications: the fields unknownToUs are not known and were left out"
             ])
         let rows = try scene.database("any.db").run(

@@ -25,7 +25,7 @@ import Testing
     /// A database with the built-in tables that was never set up for syncing.
     private func scene() throws -> Scene {
         let scene = try Scene()
-        try scene.succeed("generate --db any.db --notifications 0 --buckets 0")
+        try scene.succeed("generate any.db --notifications 0 --buckets 0")
         return scene
     }
 
@@ -36,8 +36,8 @@ import Testing
         encoder.outputFormatting = formatting
         try scene.scratch.write(Gzip.compress(encoder.encode(Self.buckets)), to: "buckets.json.gz")
         try scene.scratch.write(Gzip.compress(encoder.encode(Self.notifications)), to: "notifications.json.gz")
-        #expect(try scene.succeed("import --db any.db --file buckets.json.gz").hasPrefix("imported the file\n  buckets: 1 entity of 2026-05-01T12:00:00"))
-        try scene.succeed("import --db any.db --file notifications.json.gz")
+        #expect(try scene.succeed("import any.db --file buckets.json.gz").hasPrefix("imported the file\n  buckets: 1 entity of 2026-05-01T12:00:00"))
+        try scene.succeed("import any.db --file notifications.json.gz")
 
         let database = scene.database("any.db")
         #expect(try database.run("SELECT id, name, quote(description), color, isOrphan FROM buckets") == "b-1|Eins|NULL|#fff|0\n")
@@ -60,16 +60,16 @@ import Testing
               "buckets": [ {"updatedAt":"2026-01-02T00:00:00Z","id":"x","createdAt":"2026-01-01T00:00:00Z","mood":[1],"name":"\\u0041\\ud83d\\udef0","isOrphan":null} ],
               "syncTimestamp":"2026-01-02T00:00:00+01:00" }
             """, to: "plain.json")
-        let report = try scene.json("import --db any.db --file plain.json")
+        let report = try scene.json("import any.db --file plain.json")
         #expect(report["warnings"] as? [String] == ["buckets: the fields mood are not known and were left out"])
         #expect(try scene.database("any.db").run("SELECT id, name, quote(isOrphan) FROM buckets") == "x|A🛰|NULL\n")
     }
 
     @Test func assetsOfOursAreImportedAsFilesToo() throws {
         let scene = try Scene.phone()
-        try scene.succeed("generate --db any.db --notifications 5 --buckets 2 --seed 8")
-        try scene.succeed("import --db any.db --file \(scene.asset("buckets"))")
-        try scene.succeed("import --db any.db --file \(scene.asset("notifications"))")
+        try scene.succeed("generate any.db --notifications 5 --buckets 2 --seed 8")
+        try scene.succeed("import any.db --file \(scene.asset("buckets"))")
+        try scene.succeed("import any.db --file \(scene.asset("notifications"))")
         #expect(try scene.contents("any.db") == scene.contents("phone.db"))
     }
 
@@ -79,17 +79,17 @@ import Testing
         // Later than whatever the clock said at the export.
         try scene.scratch.write(#"{"syncTimestamp":"2099-01-01T00:00:00Z","notifications":[]}"#, to: "none.json")
         try scene.refuse(
-            "import --db watch.db --file none.json", exit: 78, saying: ["this device is a reader", "snapsync import --add --file none.json --db watch.db"],
+            "import watch.db --file none.json", exit: 78, saying: ["this device is a reader", "snapsync import watch.db --add --file none.json"],
             watching: ["watch.db"])
-        try scene.succeed("import --db watch.db --file none.json --add")
+        try scene.succeed("import watch.db --file none.json --add")
         #expect(try scene.contents("watch.db") == newest)
     }
 
     @Test func fileAtAWriterIsPublishedNext() throws {
         let scene = try Scene.phoneAndWatch()
         try scene.scratch.write(#"{"syncTimestamp":"2099-01-01T00:00:00Z","notifications":[]}"#, to: "none.json")
-        try scene.succeed("import --db phone.db --file none.json")
-        #expect(try scene.json("export --db phone.db --allow-shrink notifications")["version"] as? Int == 2)
+        try scene.succeed("import phone.db --file none.json")
+        #expect(try scene.json("export phone.db --allow-shrink notifications")["version"] as? Int == 2)
         try scene.sync("watch")
         #expect(try scene.database("watch.db").run("SELECT count(*) FROM notifications") == "0\n")
     }
@@ -99,10 +99,10 @@ import Testing
         try scene.scratch.write(#"{"syncTimestamp":"2099-01-01T00:00:00Z","notifications":[]}"#, to: "none.json")
         try scene.database("laptop.db").run("UPDATE notifications SET title = 'only here' WHERE id = (SELECT min(id) FROM notifications)")
         try scene.refuse(
-            "import --db laptop.db --file none.json", exit: 78, saying: ["1 entity was changed here and is in no version yet", "snapsync sync --db laptop.db"],
+            "import laptop.db --file none.json", exit: 78, saying: ["1 entity was changed here and is in no version yet", "snapsync sync laptop.db"],
             watching: ["laptop.db"])
         try scene.sync("laptop")
-        try scene.succeed("import --db laptop.db --file none.json")
+        try scene.succeed("import laptop.db --file none.json")
         #expect(try scene.database("laptop.db").run("SELECT count(*) FROM notifications") == "0\n")
     }
 
@@ -110,9 +110,9 @@ import Testing
         let scene = try Scene.phoneAndWatch()
         try scene.scratch.write(#"{"syncTimestamp":"2001-01-01T00:00:00Z","notifications":[]}"#, to: "old.json")
         try scene.refuse(
-            "import --db phone.db --file old.json", exit: 65,
+            "import phone.db --file old.json", exit: 65,
             saying: ["old.json", "2001-01-01T00:00:00", "older than that of the data here", "--accept-older"], watching: ["phone.db"])
-        try scene.succeed("import --db phone.db --file old.json --accept-older")
+        try scene.succeed("import phone.db --file old.json --accept-older")
         #expect(try scene.database("phone.db").run("SELECT count(*) FROM notifications") == "0\n")
     }
 
@@ -132,7 +132,7 @@ import Testing
         }
         let jq = try ProgramRun("/bin/sh", ["-c", "jq -s '{syncTimestamp: (now | todate), buckets: .}' old/*.json > all.json"], in: scene.scratch.path)
         try #require(jq.status == 0, "\(jq.errorText)")
-        let text = try scene.succeed("import --file all.json --add --db phone.db")
+        let text = try scene.succeed("import phone.db --file all.json --add")
         #expect(text.contains("the fields recordType are not known and were left out"), "\(text)")
         #expect(
             try scene.database("phone.db").run("SELECT id, name FROM buckets WHERE id IN ('b1', 'here', 'new') ORDER BY id")
@@ -140,15 +140,15 @@ import Testing
         #expect(try scene.database("phone.db").run("SELECT count(*) FROM buckets") == "5\n")
         // The same again changes nothing; the rows travel as edits.
         try scene.sync("phone")
-        try scene.succeed("import --file all.json --add --db phone.db")
-        #expect(try scene.succeed("sync --db phone.db").hasPrefix("nothing new since version 2"))
+        try scene.succeed("import phone.db --file all.json --add")
+        #expect(try scene.succeed("sync phone.db").hasPrefix("nothing new since version 2"))
         try scene.sync("watch")
         #expect(try scene.contents("watch.db") == scene.contents("phone.db"))
         // A row that is not valid stops all; a database that is not set up has no edits.
         try scene.scratch.write(#"{"syncTimestamp":"2026-01-01T00:00:00Z","buckets":[{"id":"x","name":"X"}]}"#, to: "bad.json")
-        try scene.refuse("import --file bad.json --add --db phone.db", exit: 65, saying: ["entity 0", "missing"], watching: ["phone.db"])
-        try scene.succeed("generate --db plain.db --notifications 1 --buckets 1")
-        try scene.refuse("import --file all.json --add --db plain.db", exit: 78, saying: ["not set up for syncing"], watching: ["plain.db"])
+        try scene.refuse("import phone.db --file bad.json --add", exit: 65, saying: ["entity 0", "missing"], watching: ["phone.db"])
+        try scene.succeed("generate plain.db --notifications 1 --buckets 1")
+        try scene.refuse("import plain.db --file all.json --add", exit: 78, saying: ["not set up for syncing"], watching: ["plain.db"])
     }
 
     /// Files that are wrong, each with what the refusal says.
@@ -179,16 +179,16 @@ import Testing
         let scene = try Scene.phoneAndWatch(notifications: 6, buckets: 2)
         for (text, fragments) in Self.damaged {
             try scene.scratch.write(text, to: "bad.json")
-            try scene.refuse("import --db phone.db --file bad.json", exit: 65, saying: fragments, watching: ["phone.db"])
+            try scene.refuse("import phone.db --file bad.json", exit: 65, saying: fragments, watching: ["phone.db"])
         }
         // The last good entity does not help the first bad one, and a cut gzip file is not a short one.
         let whole = try Gzip.compress(JSONEncoder().encode(Self.notifications))
         for count in [1, 10, 17, whole.count / 2, whole.count - 8, whole.count - 1] {
             try scene.scratch.write(whole.prefix(count), to: "cut.json.gz")
-            try scene.refuse("import --db phone.db --file cut.json.gz", exit: 65, saying: ["cut.json.gz"], watching: ["phone.db"])
+            try scene.refuse("import phone.db --file cut.json.gz", exit: 65, saying: ["cut.json.gz"], watching: ["phone.db"])
         }
         try scene.scratch.write(whole + Data("tail".utf8), to: "tail.json.gz")
-        try scene.refuse("import --db phone.db --file tail.json.gz", exit: 65, saying: ["tail.json.gz"], watching: ["phone.db"])
-        try scene.refuse("import --db phone.db --file nowhere.json", exit: 66, saying: ["nowhere.json", "cannot be opened"], watching: ["phone.db"])
+        try scene.refuse("import phone.db --file tail.json.gz", exit: 65, saying: ["tail.json.gz"], watching: ["phone.db"])
+        try scene.refuse("import phone.db --file nowhere.json", exit: 66, saying: ["nowhere.json", "cannot be opened"], watching: ["phone.db"])
     }
 }

@@ -9,7 +9,7 @@ import Testing
 
     private func expectEqual(_ scene: Scene, _ query: String, at location: SourceLocation = #_sourceLocation) throws {
         #expect(try scene.database("b.db").run(query) == scene.database("a.db").run(query), sourceLocation: location)
-        for name in ["a", "b"] { try scene.succeed("verify --all --local --db \(name).db", at: location) }
+        for name in ["a", "b"] { try scene.succeed("check \(name).db --all-versions --local", at: location) }
     }
 
     // MARK: what init finds in the rows
@@ -23,8 +23,8 @@ import Testing
             CREATE TABLE films(id INTEGER PRIMARY KEY, film BLOB); INSERT INTO films VALUES(1, zeroblob(60000000)), (2, x'00');
             CREATE TABLE pages(id INTEGER PRIMARY KEY, page TEXT); INSERT INTO pages VALUES(1, replace(hex(zeroblob(6000000)), '0', char(1)))
             """)
-        try scene.succeed("init --db a.db --cloud cloud --role writer --device a --tables all")
-        let run = try scene.run("sync --db a.db")
+        try scene.succeed("init a.db cloud --name a")
+        let run = try scene.run("sync a.db")
         #expect(run.status == 65 && run.errorText.contains("4 rows cannot be synced; nothing was published"), "\(run.errorText)")
         #expect(run.errorText.contains("column word: the key is text that is not UTF-8"))
         #expect(run.errorText.contains("films, key 1: the entity is larger than 64 MiB") && run.errorText.contains("pages, key 1: the entity is larger"))
@@ -38,10 +38,10 @@ import Testing
         try scene.database("a.db").run(
             "CREATE TABLE t(a TEXT, b TEXT, PRIMARY KEY(a, b)); INSERT INTO t VALUES('x', NULL); CREATE TABLE u(id TEXT PRIMARY KEY); INSERT INTO u VALUES(NULL)"
         )
-        let run = try scene.run("init --db a.db --cloud cloud --role writer --device a --tables all")
+        let run = try scene.run("init a.db cloud --name a")
         #expect(run.status == 78 && run.errorText.contains("u: a row has NULL in the key column id"))
-        try scene.succeed("init --db a.db --cloud cloud --role writer --device a --tables t")
-        let sync = try scene.run("sync --db a.db")
+        try scene.succeed("init a.db cloud --name a --tables t")
+        let sync = try scene.run("sync a.db")
         #expect(sync.status == 65 && sync.errorText.contains("a column of the key is NULL"))
     }
 
@@ -59,23 +59,23 @@ import Testing
         try scene.sync("a", "b", "a", "b")
         try expectEqual(scene, rows)
         #expect(try scene.database("a.db").run("SELECT group_concat(quote(k), ' ') FROM (SELECT k FROM t ORDER BY k)") == "0.25 1 3 '' X'00FF' X'0102'\n")
-        try scene.succeed("init --db c.db --cloud cloud --role reader --device c --create")
+        try scene.succeed("join c.db cloud --name c")
         try scene.sync("c")
         #expect(try scene.database("c.db").run(rows) == scene.database("a.db").run(rows))
-        #expect(try scene.succeed("sync --db a.db").contains("nothing new"))
+        #expect(try scene.succeed("sync a.db").contains("nothing new"))
     }
 
     /// What the two tables' declarations would make of the values is told before a row is written.
     @Test func declarationsThatChangeValuesAreToldAtInit() throws {
         let scene = try Scene()
         try scene.database("a.db").run("CREATE TABLE t(id INTEGER PRIMARY KEY, v TEXT, n INTEGER); INSERT INTO t VALUES(1, '12', 3)")
-        try scene.succeed("init --db a.db --cloud cloud --role writer --device a --tables all")
+        try scene.succeed("init a.db cloud --name a")
         try scene.sync("a")
         for (columns, name) in [("v INTEGER, n INTEGER", "v"), ("v TEXT, n TEXT", "n"), ("v TEXT, n REAL", "n")] {
             let other = "b-\(columns.hashValue).db"
             try scene.database(other).run("CREATE TABLE t(id INTEGER PRIMARY KEY, \(columns))")
             try scene.refuse(
-                "init --db \(other) --cloud cloud --role reader --device b", exit: 78, saying: ["the column \(name) is declared"], watching: [])
+                "join \(other) cloud --name b", exit: 78, saying: ["the column \(name) is declared"], watching: [])
         }
     }
 
@@ -83,15 +83,15 @@ import Testing
     @Test func aColumnThatAnotherDeviceHasRenamedIsFoundAtInit() throws {
         let scene = try scene("CREATE TABLE notes(id TEXT PRIMARY KEY, color TEXT); INSERT INTO notes VALUES('n', 'red')", "peer", "peer")
         try scene.database("a.db").run("ALTER TABLE notes RENAME COLUMN color TO colour")
-        try scene.succeed("describe --update --db a.db")
+        try scene.succeed("tables adopt a.db")
         try scene.database("a.db").run("UPDATE notes SET colour = 'blue'")
         try scene.sync("a", "b")
         try scene.database("b.db").run("UPDATE notes SET color = color || '!'")
-        try scene.succeed("detach --db b.db")
-        try scene.succeed("init --db b.db --cloud cloud --role peer --create")
+        try scene.succeed("detach b.db")
+        try scene.succeed("join b.db cloud --peer")
         try scene.sync("b", "a")
         #expect(try scene.database("a.db").run("SELECT colour FROM notes") == "blue!\n")
-        for name in ["a", "b"] { try scene.succeed("verify --all --local --db \(name).db") }
+        for name in ["a", "b"] { try scene.succeed("check \(name).db --all-versions --local") }
     }
 
     // MARK: columns that hold something else one day
@@ -116,23 +116,23 @@ import Testing
         try scene.database("a.db").run(Self.misfits)
         try scene.sync("a", "b")
         try expectEqual(scene, Self.cardRows)
-        #expect(try scene.succeed("sync --db a.db").contains("nothing new"))
+        #expect(try scene.succeed("sync a.db").contains("nothing new"))
         // Versions from before are compared with those from after.
         for sides in ["1 2", "1 local"] {
-            let diff = try scene.succeed("diff \(sides) --db a.db")
+            let diff = try scene.succeed("diff a.db \(sides)")
             for line in ["changed card \"1\": sort", "changed card \"2\": weight, flag", "changed card \"3\": note, extra, face, day"] {
                 #expect(diff.contains(line), "\(diff)")
             }
         }
         // Versions from before are read as they were, and a device that comes later gets all of it.
         let after = try scene.database("a.db").run(Self.cardRows)
-        for (line, rows) in [("restore --version 1 --db a.db", before), ("undo --db a.db", after)] {
+        for (line, rows) in [("restore a.db 1", before), ("undo a.db", after)] {
             try scene.succeed(line)
             try scene.sync("a", "b")
             #expect(try scene.database("a.db").run(Self.cardRows) == rows)
             try expectEqual(scene, Self.cardRows)
         }
-        try scene.succeed("init --db c.db --cloud cloud --role reader --device c --create")
+        try scene.succeed("join c.db cloud --name c")
         try scene.sync("c")
         #expect(try scene.database("c.db").run(Self.cardRows) == after)
     }
@@ -172,18 +172,18 @@ import Testing
             "REPLACE INTO person VALUES(30, 'e@x', NULL, 8, 'aBcDzzz')",
         ] {
             try scene.database("a.db").run(sql)
-            #expect(try scene.succeed("sync --db a.db").contains("published"))
+            #expect(try scene.succeed("sync a.db").contains("published"))
             try scene.sync("b")
             try expectEqual(scene, Self.personRows)
         }
         #expect(try scene.database("a.db").run("SELECT id FROM person ORDER BY id") == "1\n20\n30\n")
-        #expect(try scene.succeed("sync --db a.db").contains("nothing new"))
+        #expect(try scene.succeed("sync a.db").contains("nothing new"))
     }
 
     @Test func anIndexOnAnExpressionMayComeAndGo() throws {
         let scene = try scene("CREATE TABLE t(id TEXT PRIMARY KEY NOT NULL, name TEXT); INSERT INTO t VALUES('a', 'A'), ('b', 'B')")
         try scene.database("a.db").run("CREATE UNIQUE INDEX i ON t(lower(name)); REPLACE INTO t VALUES('c', 'b')")
-        try scene.succeed("sync --db a.db --allow-shrink t")
+        try scene.succeed("sync a.db --allow-shrink t")
         try scene.database("a.db").run("REPLACE INTO t VALUES('d', 'C'), ('e', 'c')")
         try scene.sync("a")
         try scene.database("a.db").run("DROP INDEX i; INSERT INTO t VALUES('f', 'C')")
@@ -197,32 +197,32 @@ import Testing
     @Test func aRenamedColumnOfATableWithoutAKeyIsNoDroppedOne() throws {
         let scene = try scene("CREATE TABLE log(line TEXT NOT NULL, level INTEGER NOT NULL); INSERT INTO log VALUES('one', 1), ('two', 2)")
         try scene.database("a.db").run("ALTER TABLE log RENAME COLUMN level TO rank; INSERT INTO log VALUES('three', 3)")
-        let run = try scene.run("sync --db a.db")
+        let run = try scene.run("sync a.db")
         #expect(run.status == 78)
         #expect(run.errorText.contains("the column level is named rank now"))
-        try scene.succeed("describe --update --db a.db")
+        try scene.succeed("tables adopt a.db")
         try scene.sync("a", "b")
         #expect(try scene.database("b.db").run("SELECT rowid, line, level FROM log") == "1|one|1\n2|two|2\n3|three|3\n")
-        try scene.succeed("restore --version 1 --db a.db")
+        try scene.succeed("restore a.db 1")
         #expect(try scene.database("a.db").run("SELECT rowid, line, rank FROM log") == "1|one|1\n2|two|2\n")
     }
 
     @Test func versionsFromBeforeADroppedColumnCanBeRestored() throws {
         let scene = try scene("CREATE TABLE t(id INTEGER PRIMARY KEY, a TEXT, b INTEGER NOT NULL); INSERT INTO t VALUES(1, 'one', 7), (2, 'two', 8)")
         try scene.database("a.db").run("ALTER TABLE t DROP COLUMN b; UPDATE t SET a = 'edited'")
-        try scene.succeed("describe --update --db a.db")
+        try scene.succeed("tables adopt a.db")
         try scene.sync("a")
         // The reader's column is NOT NULL, and --create makes no defaults: the hint's command is what it takes.
         try scene.database("a.db").run("INSERT INTO t VALUES(3, 'three')")
         try scene.sync("a")
-        var run = try scene.run("sync --db b.db")
-        if run.status == 0 { run = try scene.run("sync --db b.db") }
+        var run = try scene.run("sync b.db")
+        if run.status == 0 { run = try scene.run("sync b.db") }
         if run.status == 78 {
             let command = try #require(run.errorText.firstMatch(of: /if nobody needs the column any more: (.*); else give it a default/)).1
             _ = try ToolFailure.check(ProgramRun("sh", ["-c", String(command)], in: scene.scratch.path), "sh")
             try scene.sync("b")
         }
-        try scene.succeed("restore --version 1 --db a.db")
+        try scene.succeed("restore a.db 1")
         #expect(try scene.database("a.db").run("SELECT * FROM t ORDER BY id") == "1|one\n2|two\n")
         try scene.sync("a", "b")
         try expectEqual(scene, "SELECT id, a FROM t ORDER BY id")
@@ -258,12 +258,12 @@ import Testing
                 CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT COLLATE APP); INSERT INTO note VALUES(1, 'n');
                 \""")
             """, in: scene.scratch.path)
-        let text = try refusal(scene, "init --db a.db --cloud cloud --role writer --device a --tables all")
+        let text = try refusal(scene, "init a.db cloud --name a")
         #expect(text.contains("3 tables cannot be synced"))
         for table in ["tag", "deck", "pair"] { #expect(text.contains("\n  \(table): ")) }
         #expect(text.contains("tag: the key column name is compared by the collation APP, which is not SQLite's own"))
         try initAgain(scene, after: text)
-        #expect(try scene.succeed("sync --db a.db").contains("note: 1 entity"))
+        #expect(try scene.succeed("sync a.db").contains("note: 1 entity"))
     }
 
     @Test func keysThatCannotTravelAreListedBeforeAnythingIsPublished() throws {
@@ -276,14 +276,14 @@ import Testing
             CREATE TABLE least(a INTEGER NOT NULL, b INTEGER NOT NULL, PRIMARY KEY(a, b)); INSERT INTO least VALUES(-9223372036854775808, 1);
             CREATE TABLE fits(k TEXT PRIMARY KEY NOT NULL, huge TEXT, far REAL); INSERT INTO fits VALUES(printf('%.1024c', 'x'), printf('%.5000c', 'y'), 9e999);
             """)
-        try scene.succeed("init --db a.db --cloud cloud --role writer --device a --tables all")
-        let refused = try scene.run("sync --db a.db"), text = refused.errorText
+        try scene.succeed("init a.db cloud --name a")
+        let refused = try scene.run("sync a.db"), text = refused.errorText
         #expect(refused.status == 65 && text.contains("4 rows cannot be synced; nothing was published"), "\(text)")
         for table in ["long", "pair", "far"] { #expect(text.contains("\n  \(table), "), "\(text)") }
         #expect(text.contains("the key is longer than 1024 bytes") && text.contains("an infinite number cannot be a key"))
         #expect(!text.contains("fits, ") && !text.contains("least, "))
         try scene.database("a.db").run("DELETE FROM long WHERE length(k) > 9; DELETE FROM pair; DELETE FROM far WHERE r <> 0")
-        #expect(try scene.succeed("sync --db a.db").contains("fits: 1 entity"))
+        #expect(try scene.succeed("sync a.db").contains("fits: 1 entity"))
     }
 
     @Test func theNamesOfAHintWorkWhenTheyAreTyped() throws {
@@ -296,10 +296,10 @@ import Testing
             )
         }
         try scene.database("a.db").run("CREATE TABLE a(k INTEGER PRIMARY KEY); CREATE TABLE b(k INTEGER PRIMARY KEY)")
-        let text = try refusal(scene, "init --db a.db --cloud cloud --role writer --device a --tables all")
+        let text = try refusal(scene, "init a.db cloud --name a")
         #expect(text.contains("7 tables cannot be synced"))
         try initAgain(scene, after: text)
-        #expect(try scene.succeed("status --db a.db").contains("a: "))
+        #expect(try scene.succeed("status a.db").contains("a: "))
     }
 
     @Test func aTableOfAThousandColumnsTravels() throws {
@@ -317,11 +317,11 @@ import Testing
                 + "CREATE TRIGGER touch\(n) AFTER UPDATE ON t\(n) BEGIN UPDATE t\(n) SET last_update = 'now' WHERE id = NEW.id; END; CREATE TABLE l\(n)(x);"
         }
         try scene.database("a.db").run(tables.joined())
-        let text = try scene.succeed("init --db a.db --cloud cloud --role writer --device a --tables all")
+        let text = try scene.succeed("init a.db cloud --name a")
         let names = (1...21).map { "t\($0)" }.joined(separator: ", ")
         #expect(text.contains("timestamp of \(names): none; not last_update\n"))
         #expect(text.contains("21 triggers of \(names): run for the rows that an import changes; what they write into synced tables is ignored then"))
         #expect(text.contains("note: \((1...21).map { "l\($0)" }.joined(separator: ", ")) have no key and are carried by their rowids"))
-        #expect(try scene.run("doctor --all --db a.db").text.contains("the trigger touch7 of t7 runs for the rows that an import changes"))
+        #expect(try scene.run("check a.db -v").text.contains("the trigger touch7 of t7 runs for the rows that an import changes"))
     }
 }

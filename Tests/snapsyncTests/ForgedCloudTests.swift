@@ -126,7 +126,7 @@ import Testing
         // The forger itself makes an asset that is taken, so that each refusal below is about the lie.
         try CloudForgery.rewriteBlocks(
             ofCommit: cloud.commitPath, record: "notifications_data", "blocks[0] = blocks[0].replace(b'\"title\":\"', b'\"title\":\"Forged ', 1)")
-        try cloud.scene.succeed("verify --cloud cloud")
+        try cloud.scene.succeed("check cloud --read-data")
         for (edit, says) in [
             ("blocks[0] = blocks[0].replace(b'\"title\"', b'\"titel\"', 1)", "entity 0"),
             ("blocks[0] = blocks[0].replace(b'\"title\":\"', b'\"title\":\"\\xff', 1)", "is not UTF-8"),
@@ -154,7 +154,7 @@ import Testing
         let second = scene.scratch.path(cloud.commit)
         // A third version, so that the second can be missing or another one.
         try scene.markRead(3, from: 9)
-        try scene.succeed("export --db phone.db")
+        try scene.succeed("export phone.db")
         try FileManager.default.removeItem(atPath: scene.scratch.path("good"))
         try scene.scratch.copy(scene.scratch.path("cloud"), to: "good")
         try cloud.refuse(saying: ["commits/00000000000000000003.json", "parent"]) { _ in
@@ -173,7 +173,7 @@ import Testing
         }
         // A number that is missing hides what comes behind it; looking at the whole zone says so.
         try FileManager.default.removeItem(atPath: second)
-        let run = try scene.run("verify --all --cloud cloud")
+        let run = try scene.run("check cloud --all-versions")
         #expect(
             run.status == 65 && run.errorText.contains("commits/00000000000000000002.json: the commit is missing and later ones are there"), "\(run.errorText)")
     }

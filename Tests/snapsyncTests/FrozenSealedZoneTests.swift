@@ -16,17 +16,17 @@ import Testing
 
     @Test(arguments: ["sealed-1", "sealed-2"]) func theRecoveryCodeReadsEveryVersion(fixture: String) throws {
         let (scene, code) = try scene(fixture)
-        let line = "init --db new.db --cloud cloud --role reader --device new --create --recover"
+        let line = "join new.db cloud --name new --recover"
         let run = try BuiltCommand.run(
             line.split(separator: " ").map(String.init), in: scene.scene.scratch.path, environment: scene.environment, input: Data("\(code)\n".utf8))
         #expect(run.status == 0, "\(run.errorText)")
-        try scene.succeed("sync --db new.db")
+        try scene.succeed("sync new.db")
         for file in Self.files {
             let parts = file.dropLast(5).split(separator: "-")
-            let found = try scene.succeed("cat \(parts[0]) --version \(parts[1]) --db new.db")
+            let found = try scene.succeed("show new.db \(parts[0]) --at \(parts[1])")
             #expect(try Data(found.utf8) == scene.scene.scratch.read("expected/\(file)"), "\(file)")
         }
-        #expect(try scene.succeed("verify --all --local --db new.db").contains("all is well"))
+        #expect(try scene.succeed("check new.db --all-versions --local").contains("all is well"))
         #expect(try scene.scene.database("new.db").run("SELECT count(*) FROM notifications") == "11\n")
     }
 

@@ -11,9 +11,9 @@ import Testing
         try file.seek(toOffset: 300)
         try file.write(contentsOf: Data([0, 0, 0, 0, 0, 0, 0, 0]))
         try file.close()
-        #expect(try scene.run("verify --db phone.db").status == 65)
-        #expect(try scene.succeed("export --db phone.db").hasPrefix("nothing new"))
-        #expect(try scene.succeed("export --full --db phone.db").hasPrefix("published version 2\n"))
-        try scene.succeed("verify --local --db phone.db")
+        #expect(try scene.run("check phone.db --read-data").status == 65)
+        #expect(try scene.succeed("export phone.db").hasPrefix("nothing new"))
+        #expect(try scene.succeed("export phone.db --full").hasPrefix("published version 2\n"))
+        try scene.succeed("check phone.db --local")
     }
 }

@@ -33,22 +33,22 @@ import Testing
     @Test(arguments: cases) func aHeldRowIsListedAndEdited(role: String, editor: String, published: Bool) throws {
         let scene = try scene(role)
         if published { try everybodySyncs(scene) }
-        let list = try scene.succeed("conflicts --db \(editor).db")
+        let list = try scene.succeed("conflicts \(editor).db")
         #expect(list.contains("2 rows are held") && list.contains(#"customers b1: mail "Ann@X" is that of "a1""#), "\(list)")
         #expect(list.contains(#"orders o1: customer "b1" is in no row of customers"#), "\(list)")
-        let misfit = try scene.run("conflicts edit customers b1 mail=OLD@x --db \(editor).db")
+        let misfit = try scene.run("conflicts edit \(editor).db customers b1 mail=OLD@x")
         #expect(misfit.status == 78 && misfit.errorText.contains(#"still does not fit: mail "OLD@x" is that of "old""#), "\(misfit.errorText)")
-        #expect(try scene.run("conflicts edit customers b2 mail=x --db \(editor).db").status == 66)
-        #expect(try scene.run("conflicts edit customers b1 post=x --db \(editor).db").status == 78)
-        #expect(try scene.succeed("conflicts --db \(editor).db") == list)
-        try scene.succeed("conflicts edit customers b1 mail=bea@x n=30 --db \(editor).db")
+        #expect(try scene.run("conflicts edit \(editor).db customers b2 mail=x").status == 66)
+        #expect(try scene.run("conflicts edit \(editor).db customers b1 post=x").status == 78)
+        #expect(try scene.succeed("conflicts \(editor).db") == list)
+        try scene.succeed("conflicts edit \(editor).db customers b1 mail=bea@x n=30")
         try everybodySyncs(scene)
         for name in ["a", "b"] {
             #expect(try scene.database("\(name).db").run("SELECT * FROM customers WHERE id = 'b1'") == "b1|bea@x|Ann B|30\n")
             #expect(try scene.database("\(name).db").run("SELECT * FROM orders") == "o1|b1|4\n")
             // The row's author had seen it: nothing loses.
-            #expect(try scene.succeed("conflicts --db \(name).db") == "no edit has lost to another one\n")
-            #expect(try scene.succeed("sync --db \(name).db").hasPrefix(name == "b" && role == "reader" ? "version" : "nothing"))
+            #expect(try scene.succeed("conflicts \(name).db") == "no edit has lost to another one\n")
+            #expect(try scene.succeed("sync \(name).db").hasPrefix(name == "b" && role == "reader" ? "version" : "nothing"))
         }
     }
 
@@ -59,9 +59,9 @@ import Testing
         try scene.database("b.db").run("INSERT INTO q VALUES('a' || char(10) || 'b', 'm')")
         try scene.sync("a", "b")
         try scene.database("b.db").run("ALTER TABLE q RENAME COLUMN m TO mail")
-        try scene.succeed("describe --update --db b.db")
-        #expect(try scene.succeed("conflicts --db b.db").contains(#"q a\u{a}b: mail "m" is that of "1""#))
-        let edit = try BuiltCommand.run(["conflicts", "edit", "q", #"a\u{a}b"#, "mail=new", "--db", "b.db"], in: scene.scratch.path)
+        try scene.succeed("tables adopt b.db")
+        #expect(try scene.succeed("conflicts b.db").contains(#"q a\u{a}b: mail "m" is that of "1""#))
+        let edit = try BuiltCommand.run(["conflicts", "edit", "b.db", "q", #"a\u{a}b"#, "mail=new"], in: scene.scratch.path)
         #expect(edit.status == 0, "\(edit.errorText)")
         #expect(try scene.database("b.db").run("SELECT hex(id) FROM q WHERE mail = 'new'") == "610A62\n")
     }
@@ -73,15 +73,15 @@ import Testing
         try scene.database("b.db").run("INSERT INTO q VALUES(1, 'm1'), ('1', 'm2'), (2.5, 'm3'), ('[2.5]', 'm4')")
         try scene.sync("a", "b", "a")
         let keys = ["1", #"["1"]"#, "[2.5]", #"["[2.5]"]"#]
-        let held = try #require(try scene.json("conflicts --db b.db")["held"] as? [[String: Any]])
+        let held = try #require(try scene.json("conflicts b.db")["held"] as? [[String: Any]])
         #expect(Set(held.map { "\($0["key"] ?? "")" }).count == 4, "\(held)")
         for name in ["a", "b"] {
-            let list = try scene.succeed("conflicts --db \(name).db")
+            let list = try scene.succeed("conflicts \(name).db")
             for (number, key) in keys.enumerated() { #expect(list.contains("q \(key): m \"m\(number + 1)\" is that of"), "\(list)") }
         }
         for (number, key) in keys.enumerated().reversed() {
-            try scene.succeed("conflicts drop q \(key) --db b.db")
-            let list = try scene.succeed("conflicts --db b.db")
+            try scene.succeed("conflicts drop b.db q \(key)")
+            let list = try scene.succeed("conflicts b.db")
             for other in keys.indices { #expect(list.contains("\"m\(other + 1)\"") == (other < number), "\(key): \(list)") }
         }
     }
@@ -91,9 +91,9 @@ import Testing
         try scene.database("a.db").run("INSERT INTO customers VALUES('a1', 'ann@x', 'Ann', 2), ('a2', 'bea@x', 'Bea', 2)")
         try scene.database("b.db").run("INSERT INTO customers VALUES('b1', 'ann@x', 'Ann B', 3), ('b2', 'bea@x', 'Bea B', 3)")
         try scene.sync("a", "b")
-        let edited = try scene.succeed("conflicts edit customers b1 mail=new@x --db b.db")
+        let edited = try scene.succeed("conflicts edit b.db customers b1 mail=new@x")
         #expect(edited == "customers b1 is in its table; it stays on this device: readers may not edit the table\n")
-        let dropped = try scene.succeed("conflicts drop customers b2 --db b.db")
+        let dropped = try scene.succeed("conflicts drop b.db customers b2")
         #expect(dropped == "deleted customers b2, which was held; it stays on this device: no other device has the row\n")
     }
 
@@ -102,7 +102,7 @@ import Testing
         let scene = try scene("peer")
         try scene.database("a.db").run("DELETE FROM customers WHERE id = 'a1'; UPDATE customers SET mail = 'ANN@x' WHERE id = 'old'")
         try everybodySyncs(scene)
-        try scene.succeed("init --db c.db --cloud cloud --role reader --device c --create")
+        try scene.succeed("join c.db cloud --name c")
         try scene.sync("c")
         let c = scene.database("c.db")
         try c.run("UPDATE customers SET mail = 'other' WHERE id = 'old'")
@@ -110,12 +110,12 @@ import Testing
             try scene.database("a.db").run("UPDATE customers SET n = n + 1")
             try scene.sync("a", "c")
             #expect(try c.run("SELECT customer FROM orders; SELECT mail FROM customers ORDER BY id") == "b1\nAnn@X\nother\n")
-            try scene.succeed("verify --local --db c.db")
+            try scene.succeed("check c.db --local")
             // A comparison of all rows, which the next sync makes, takes them for no edits of the reader's either.
             #expect(try c.run("SELECT count(*) FROM snapsync_changes; UPDATE snapsync_tracking SET isComplete = 2") == "1\n")
         }
         try c.run("UPDATE customers SET name = 'mine' WHERE id = 'b1'")
-        try scene.succeed("verify --local --db c.db")
+        try scene.succeed("check c.db --local")
     }
 
     /// A row that its publisher has deleted is restored by a reader's later edit, and does not fit beside the row that has its value now.
@@ -129,8 +129,8 @@ import Testing
         try everybodySyncs(scene)
         for name in ["a", "b"] {
             #expect(try scene.database("\(name).db").run("SELECT id FROM customers ORDER BY id") == "a1\nnew\n")
-            #expect(try scene.succeed("conflicts --db \(name).db").contains(#"customers old: mail "old@x" is that of "new""#))
-            #expect(try scene.succeed("verify --local --db \(name).db").contains("all is well"))
+            #expect(try scene.succeed("conflicts \(name).db").contains(#"customers old: mail "old@x" is that of "new""#))
+            #expect(try scene.succeed("check \(name).db --local").contains("all is well"))
         }
         try scene.database("a.db").run("UPDATE customers SET mail = 'new@x' WHERE id = 'new'")
         try everybodySyncs(scene)
@@ -144,13 +144,13 @@ import Testing
     ])
     func aHeldRowThatWasReplacedIsInTheJournal(then: String) throws {
         let scene = try scene("reader")
-        try scene.succeed("conflicts drop orders o1 --db b.db")
+        try scene.succeed("conflicts drop b.db orders o1")
         try scene.database("b.db").run("INSERT INTO customers VALUES('b1', 'free@x', 'instead', 7)")
         try scene.sync("b")
-        #expect(try scene.succeed("conflicts --db b.db").contains(#"name: "Ann B" lost"#))
+        #expect(try scene.succeed("conflicts b.db").contains(#"name: "Ann B" lost"#))
         try scene.database("b.db").run(then)
         try everybodySyncs(scene)
-        #expect(try !scene.succeed("conflicts --db a.db").contains("a deletion"))
+        #expect(try !scene.succeed("conflicts a.db").contains("a deletion"))
         let ids = ["a1", then.contains("b2") ? "b2" : then.contains("b9") ? "b9" : "", "old"].filter { !$0.isEmpty }
         #expect(try scene.database("b.db").run("SELECT id FROM customers ORDER BY id") == ids.joined(separator: "\n") + "\n")
     }
@@ -158,8 +158,8 @@ import Testing
     @Test(arguments: cases) func aHeldRowIsDropped(role: String, editor: String, published: Bool) throws {
         let scene = try scene(role)
         if published { try everybodySyncs(scene) }
-        for row in ["orders o1", "customers b1"] { try scene.succeed("conflicts drop \(row) --db \(editor).db") }
-        #expect(try !scene.succeed("conflicts --db \(editor).db").contains("held"))
+        for row in ["orders o1", "customers b1"] { try scene.succeed("conflicts drop \(editor).db \(row)") }
+        #expect(try !scene.succeed("conflicts \(editor).db").contains("held"))
         try everybodySyncs(scene)
         // The value of the row that was dropped is free.
         try scene.database("a.db").run("UPDATE customers SET mail = 'new@x' WHERE id = 'a1'")
@@ -167,7 +167,7 @@ import Testing
         for name in ["a", "b"] {
             #expect(try scene.database("\(name).db").run("SELECT id FROM customers ORDER BY id") == "a1\nold\n")
             #expect(try scene.database("\(name).db").run("SELECT * FROM orders") == "")
-            #expect(try !scene.succeed("conflicts --db \(name).db").contains("held"))
+            #expect(try !scene.succeed("conflicts \(name).db").contains("held"))
         }
     }
 
@@ -185,10 +185,10 @@ import Testing
             """)
         try scene.database("a.db").run("INSERT INTO customers VALUES('a1', 'ann@x', 'Ann', 2)")
         try scene.sync("a")
-        let said = try scene.succeed("sync --db b.db")
+        let said = try scene.succeed("sync b.db")
         #expect(said.contains("own: 1 row refers to a row of customers that is held, and stays as it is; snapsync conflicts --db"), "\(said)")
-        for name in ["a", "b", "b"] { #expect(try !scene.succeed("sync --db \(name).db").contains("own: 1 row")) }
-        #expect(try scene.succeed("conflicts --db b.db").contains("customers b1: mail"))
+        for name in ["a", "b", "b"] { #expect(try !scene.succeed("sync \(name).db").contains("own: 1 row")) }
+        #expect(try scene.succeed("conflicts b.db").contains("customers b1: mail"))
         try scene.database("a.db").run("UPDATE customers SET mail = 'new@x'")
         try scene.sync("a", "b")
         #expect(try b.run("SELECT id FROM customers ORDER BY id; SELECT * FROM own") == "a1\nb1\nb1|b1|b1\n")
@@ -206,7 +206,7 @@ import Testing
         try b.run("ALTER TABLE customers ADD COLUMN note; INSERT INTO customers(id, mail, note) VALUES('b1', 'ann@x', 'kept'), ('b2', 'bea@x', 'old')")
         try scene.database("a.db").run("INSERT INTO customers(id, mail) VALUES('a1', 'ann@x'), ('a2', 'bea@x')")
         try scene.sync("a", "b")
-        try scene.succeed("conflicts edit customers b1 mail=free@x --db b.db")
+        try scene.succeed("conflicts edit b.db customers b1 mail=free@x")
         // An application's row has what the application wrote.
         try b.run("INSERT INTO customers(id, mail) VALUES('b2', 'other@x')")
         try scene.sync("b", "a", "b")
@@ -228,12 +228,12 @@ import Testing
     func aHeldRowIsInAFileOnceItsDatasetIsTakenOut(role: String, published: Bool) throws {
         let scene = try scene(role)
         if published { try everybodySyncs(scene) }
-        let report = try scene.succeed("describe --update --remove orders --db b.db")
+        let report = try scene.succeed("tables remove b.db orders")
         #expect(report.contains("1 row that no table has: b.db.snapsync-kept/"), "\(report)")
-        #expect(try !scene.succeed("conflicts --db b.db").contains("orders o1"))
+        #expect(try !scene.succeed("conflicts b.db").contains("orders o1"))
         try scene.sync("b")
         // A reader alone has the other row.
-        #expect(try scene.succeed("detach --db b.db").contains("are kept in b.db.snapsync-kept/") == (role == "reader" && !published))
+        #expect(try scene.succeed("detach b.db").contains("are kept in b.db.snapsync-kept/") == (role == "reader" && !published))
         let file = try kept("b.db", scene)
         #expect(file.contains("o1") && file.contains("b1"), "\(file)")
     }
@@ -241,15 +241,15 @@ import Testing
     @Test func aHeldRowIsHeldAgainOnceItsDatasetIsBack() throws {
         let scene = try scene("peer")
         try everybodySyncs(scene)
-        try scene.succeed("describe --update --remove orders --db a.db")
+        try scene.succeed("tables remove a.db orders")
         try everybodySyncs(scene)
-        #expect(try scene.succeed("conflicts --db b.db").contains("orders o1"))
+        #expect(try scene.succeed("conflicts b.db").contains("orders o1"))
         #expect(try kept("a.db", scene).contains("o1"))
-        try scene.succeed("describe --update --tables orders --db a.db")
+        try scene.succeed("tables add a.db orders")
         try everybodySyncs(scene)
         for name in ["a", "b"] {
-            #expect(try scene.succeed("conflicts --db \(name).db").contains("orders o1"))
-            #expect(try scene.succeed("sync --db \(name).db").hasPrefix("nothing"))
+            #expect(try scene.succeed("conflicts \(name).db").contains("orders o1"))
+            #expect(try scene.succeed("sync \(name).db").hasPrefix("nothing"))
         }
     }
 
@@ -257,7 +257,7 @@ import Testing
 
     /// The rows that are held at a device, as `table key`.
     private func held(_ name: String, _ scene: Scene) throws -> [String] {
-        let rows = try #require(try scene.json("conflicts --db \(name).db")["held"] as? [[String: Any]])
+        let rows = try #require(try scene.json("conflicts \(name).db")["held"] as? [[String: Any]])
         return rows.map { "\($0["dataset"] ?? "") \($0["key"] ?? "")" }
     }
 
@@ -269,19 +269,19 @@ import Testing
         try scene.database("b.db").run("INSERT INTO customers VALUES('b2', 'cat@x', 'Cat B', 5)")
         try scene.database("a.db").run("INSERT INTO customers VALUES('a2', 'cat@x', 'Cat', 6)")
         try scene.sync("a")
-        try scene.succeed("import --db b.db")
+        try scene.succeed("import b.db")
         let before = ["customers b1", "customers b2", "orders o1"]
         #expect(try held("b", scene) == before)
-        #expect(try scene.json("replace local --yes --db b.db")["keptCopy"] as? Int == 1)
+        #expect(try scene.json("import b.db --replace --yes")["keptCopy"] as? Int == 1)
         #expect(try held("b", scene) == published)
         try everybodySyncs(scene)
         #expect(try held("a", scene) == published)
-        try scene.succeed("undo --db b.db")
+        try scene.succeed("undo b.db")
         #expect(try held("b", scene) == before)
         // Another undo, before anything is published, has it in a copy.
-        try scene.succeed("undo --db b.db")
+        try scene.succeed("undo b.db")
         #expect(try held("b", scene) == published)
-        try scene.succeed("undo --db b.db")
+        try scene.succeed("undo b.db")
         try everybodySyncs(scene)
         for name in ["a", "b"] { #expect(try held(name, scene) == before) }
     }
@@ -296,38 +296,38 @@ import Testing
             for name in ["a", "b"] {
                 #expect(try self.held(name, scene) == held)
                 if let text { #expect(try scene.database("\(name).db").run("SELECT * FROM customers ORDER BY id") == text) }
-                try scene.succeed("verify --local --db \(name).db")
+                try scene.succeed("check \(name).db --local")
             }
         }
         // The first version does not have them.
-        try scene.succeed("restore --version 1 --db a.db")
+        try scene.succeed("restore a.db 1")
         try expect([], "old|old@x|Old|1\n")
-        try scene.succeed("undo --db a.db")
+        try scene.succeed("undo a.db")
         try expect(before, rows)
         // They were dropped.
-        for row in ["orders o1", "customers b1"] { try scene.succeed("conflicts drop \(row) --db b.db") }
+        for row in ["orders o1", "customers b1"] { try scene.succeed("conflicts drop b.db \(row)") }
         try expect([], rows)
-        #expect(try scene.succeed("restore --version \(version) --db a.db").contains("customers: 0 added, 0 changed, 0 removed, 1 held row put back"))
+        #expect(try scene.succeed("restore a.db \(version)").contains("customers: 0 added, 0 changed, 0 removed, 1 held row put back"))
         try expect(before, rows)
         // They are shown.
         try scene.database("a.db").run("UPDATE customers SET mail = 'new@x' WHERE id = 'a1'")
         try expect([])
         let shown = try scene.database("a.db").run("SELECT * FROM customers ORDER BY id")
         #expect(shown.contains("b1"))
-        try scene.succeed("restore --version \(version) --db b.db")
+        try scene.succeed("restore b.db \(version)")
         try expect(before, rows)
-        try scene.succeed("undo --db b.db")
+        try scene.succeed("undo b.db")
         try expect([], shown)
-        #expect(try scene.succeed("restore --version \(#require(try scene.versions().first)) --db a.db").contains("nothing was changed"))
+        #expect(try scene.succeed("restore a.db \(#require(try scene.versions().first))").contains("nothing was changed"))
     }
 
     @Test func thePublishersHeldRowsReplaceThoseOfTheCloud() throws {
         let scene = try scene("peer")
         try everybodySyncs(scene)
         let before = try held("b", scene)
-        for row in ["orders o1", "customers b1"] { try scene.succeed("conflicts drop \(row) --db a.db") }
+        for row in ["orders o1", "customers b1"] { try scene.succeed("conflicts drop a.db \(row)") }
         try scene.sync("a")
-        try scene.succeed("replace cloud --yes --db b.db")
+        try scene.succeed("export b.db --replace --yes")
         try everybodySyncs(scene)
         for name in ["a", "b"] { #expect(try held(name, scene) == before) }
     }
@@ -336,10 +336,10 @@ import Testing
     @Test func aHeldRowOutlivesTheVersionThatHeldIt() throws {
         let scene = try Scene()
         try scene.database("desk.db").run("CREATE TABLE p(id TEXT PRIMARY KEY NOT NULL, m TEXT UNIQUE); INSERT INTO p VALUES('x', '1')")
-        try scene.succeed("init --db desk.db --cloud one --role peer --device desk --tables all")
+        try scene.succeed("init desk.db one --peers --name desk")
         try scene.sync("desk")
         try scene.scratch.copy(scene.scratch.path("one"), to: "two")
-        try scene.succeed("init --db laptop.db --cloud two --role peer --device laptop --create")
+        try scene.succeed("join laptop.db two --peer --name laptop")
         try scene.sync("laptop")
         try scene.database("desk.db").run("INSERT INTO p VALUES('k', 'm')")
         try scene.sync("desk")
@@ -348,14 +348,14 @@ import Testing
         try scene.database("desk.db").run("UPDATE p SET m = '2' WHERE id = 'x'")
         try scene.sync("desk", "laptop")
         try scene.replicate("one", "two", conflict: "sync-conflict-20260301-081500-7KQ2M4A")
-        try scene.succeed("import --db laptop.db --accept-rollback 3")
+        try scene.succeed("import laptop.db --accept-rollback 3")
         try scene.sync("laptop")
         try scene.replicate("one", "two", conflict: nil)
         try scene.sync("desk")
         for name in ["desk", "laptop"] {
             #expect(try held(name, scene) == ["p l"])
             #expect(try scene.database("\(name).db").run("SELECT * FROM p ORDER BY id") == "k|m\nx|2\n")
-            #expect(try scene.succeed("conflicts --db \(name).db").hasPrefix("no edit has lost"))
+            #expect(try scene.succeed("conflicts \(name).db").hasPrefix("no edit has lost"))
         }
     }
 
@@ -373,7 +373,7 @@ import Testing
         #expect(try scene.versions().first == version)
         for name in ["a", "b"] { try scene.database("\(name).db").run("DROP INDEX pm") }
         for name in ["a", "b"] {
-            try scene.succeed("sync --db \(name).db")
+            try scene.succeed("sync \(name).db")
             #expect(try scene.database("\(name).db").run("SELECT id FROM p ORDER BY id") == "x\ny\n")
         }
         #expect(try scene.versions().first == version + 1)
@@ -384,13 +384,13 @@ import Testing
         let scene = try Scene()
         try scene.database("w.db").run("CREATE TABLE t(id TEXT PRIMARY KEY NOT NULL, n TEXT NOT NULL); INSERT INTO t VALUES('1', 'a')")
         try scene.database("r.db").run("CREATE TABLE t(id TEXT PRIMARY KEY NOT NULL, n TEXT)")
-        try scene.succeed("init --db w.db --cloud cloud --role writer --device w --tables all --reader-edits all")
+        try scene.succeed("init w.db cloud --name w --reader-edits all")
         try scene.sync("w")
-        try scene.succeed("init --db r.db --cloud cloud --role reader --device r")
+        try scene.succeed("join r.db cloud --name r")
         try scene.sync("r")
         try scene.database("r.db").run("INSERT INTO t(id) VALUES('2')")
         try scene.sync("r", "w")
-        let list = try scene.succeed("conflicts --db w.db")
+        let list = try scene.succeed("conflicts w.db")
         #expect(list.contains("t 2: n must have a value"), "\(list)")
     }
 }

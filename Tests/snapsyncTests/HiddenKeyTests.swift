@@ -23,9 +23,9 @@ import Testing
         let scene = try scene()
         let app = scene.database("a.db")
         try app.run("INSERT INTO log(rowid, line) VALUES(1, 'one'), (5, 'five'), (9, NULL), (-3, 'minus')")
-        try scene.succeed("init --db a.db --cloud cloud --role writer --device a --datasets d.json")
+        try scene.succeed("init a.db cloud --name a --datasets d.json")
         try scene.sync("a")
-        try scene.succeed("init --db b.db --cloud cloud --role reader --device b --datasets d.json")
+        try scene.succeed("join b.db cloud --name b --datasets d.json")
         try scene.sync("b")
         #expect(try rows(scene, "b") == "-3|minus\n1|one\n5|five\n9|\n")
         try app.run(
@@ -33,8 +33,8 @@ import Testing
         )
         try scene.sync("a", "b")
         #expect(try rows(scene, "b") == "-3|again\n5|5\n10|ten\n20|\n")
-        for device in ["a", "b"] { try scene.succeed("verify --local --db \(device).db") }
-        #expect(String(decoding: try scene.run("cat log --db a.db").output, as: UTF8.self).contains("{\"number\":10,\"line\":\"ten\"}"))
+        for device in ["a", "b"] { try scene.succeed("check \(device).db --local") }
+        #expect(String(decoding: try scene.run("show a.db log").output, as: UTF8.self).contains("{\"number\":10,\"line\":\"ten\"}"))
     }
 
     @Test func vacuumLosesAndDoublesNothing() throws {
@@ -42,26 +42,26 @@ import Testing
         let app = scene.database("a.db")
         try app.run(
             "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 60) INSERT INTO log(rowid, line) SELECT i * 3, 'line ' || i FROM n")
-        try scene.succeed("init --db a.db --cloud cloud --role writer --device a --datasets d.json")
+        try scene.succeed("init a.db cloud --name a --datasets d.json")
         try scene.sync("a")
-        try scene.succeed("init --db b.db --cloud cloud --role reader --device b --datasets d.json")
+        try scene.succeed("join b.db cloud --name b --datasets d.json")
         try scene.sync("b")
         try app.run("UPDATE log SET line = 'edited' WHERE rowid = 30; DELETE FROM log WHERE rowid = 60; VACUUM; INSERT INTO log VALUES('after')")
         let here = try rows(scene, "a")
         #expect(here.hasPrefix("1|line 1\n2|line 2\n"), "VACUUM numbers such rows anew")
         try scene.sync("a")
         #expect(try rows(scene, "a") == here)
-        try scene.succeed("verify --local --db a.db")
+        try scene.succeed("check a.db --local")
         try scene.sync("b")
         #expect(try rows(scene, "b") == here)
-        try scene.succeed("verify --all --cloud cloud")
+        try scene.succeed("check cloud --all-versions")
         // Nothing is left to do.
-        #expect(try scene.succeed("sync --db a.db").hasPrefix("nothing new"))
+        #expect(try scene.succeed("sync a.db").hasPrefix("nothing new"))
     }
 
     @Test func aPeerIsRefusedWithTheReason() throws {
         let scene = try scene()
-        let refused = try scene.run("init --db a.db --cloud cloud --role peer --device a --datasets d.json")
+        let refused = try scene.run("init a.db cloud --peers --name a --datasets d.json")
         #expect(refused.status == 78 && refused.errorText.contains("no key but the rowid") && refused.errorText.contains("two peers"), "\(refused.errorText)")
         #expect(try scene.database("a.db").run("SELECT count(*) FROM sqlite_schema WHERE name LIKE 'snapsync%'") == "0\n")
     }
@@ -70,7 +70,7 @@ import Testing
         let scene = try Scene()
         try scene.scratch.write(Self.datasets, to: "d.json")
         try scene.database("a.db").run("CREATE TABLE log(id INTEGER PRIMARY KEY, line TEXT)")
-        let refused = try scene.run("init --db a.db --cloud cloud --role writer --device a --datasets d.json")
+        let refused = try scene.run("init a.db cloud --name a --datasets d.json")
         #expect(refused.status == 78 && refused.errorText.contains("it has no column rowid"), "\(refused.errorText)")
     }
 }

@@ -13,7 +13,7 @@ import Testing
         try Scene.copy(of: "things \(sql)") { scene in
             try scene.scratch.write(Self.file, to: "things.json")
             try scene.database("writer.db").run(Self.table + "INSERT INTO things VALUES('a', 'one', '2026-01-01T00:00:00Z')")
-            try scene.succeed("init --db writer.db --cloud cloud --role writer --device desk --datasets things.json")
+            try scene.succeed("init writer.db cloud --name desk --datasets things.json")
             try scene.sync("writer")
             try scene.database("reader.db").run(Self.table + sql)
         }
@@ -21,37 +21,37 @@ import Testing
 
     @Test func functionThatOnlyTheApplicationHas() throws {
         let scene = try scene()
-        try scene.succeed("init --db reader.db --cloud cloud --role reader --device phone --datasets things.json")
+        try scene.succeed("join reader.db cloud --name phone --datasets things.json")
         try Python.run(
             """
             import sqlite3
             c = sqlite3.connect('reader.db'); c.create_function('appfn', 1, lambda a: a, deterministic=True)
             c.execute('CREATE INDEX i ON things(appfn(v))'); c.commit()
             """, in: scene.scratch.path)
-        try scene.refuse("sync --db reader.db", exit: 78, saying: ["unknown function: appfn", "a function that only your application has", ".schema"])
+        try scene.refuse("sync reader.db", exit: 78, saying: ["unknown function: appfn", "a function that only your application has", ".schema"])
     }
 
     @Test func collationThatOnlyTheApplicationHas() throws {
         let scene = try scene()
-        try scene.succeed("init --db reader.db --cloud cloud --role reader --device phone --datasets things.json")
+        try scene.succeed("join reader.db cloud --name phone --datasets things.json")
         try Python.run(
             """
             import sqlite3
             c = sqlite3.connect('reader.db'); c.create_collation('APP', lambda a, b: (a > b) - (a < b))
             c.execute('CREATE INDEX i ON things(v COLLATE APP)'); c.commit()
             """, in: scene.scratch.path)
-        try scene.refuse("sync --db reader.db", exit: 78, saying: ["no such collation sequence: APP", "a collation that only your application has"])
+        try scene.refuse("sync reader.db", exit: 78, saying: ["no such collation sequence: APP", "a collation that only your application has"])
     }
 
     @Test func tableThatWasRenamed() throws {
         let scene = try scene(reader: "CREATE TABLE notes(a); CREATE TRIGGER x AFTER INSERT ON things BEGIN INSERT INTO notes VALUES(new.id); END;")
-        try scene.succeed("init --db reader.db --cloud cloud --role reader --device phone --datasets things.json")
+        try scene.succeed("join reader.db cloud --name phone --datasets things.json")
         try scene.database("reader.db").run("PRAGMA legacy_alter_table = 1; ALTER TABLE notes RENAME TO memos")
         // A trigger that fails stops no import; the sync names it and what it lacks.
-        #expect(try scene.succeed("sync --db reader.db").contains("warning: things: the trigger x failed (no such table: main.notes)"))
+        #expect(try scene.succeed("sync reader.db").contains("warning: things: the trigger x failed (no such table: main.notes)"))
         try scene.database("reader.db").run("PRAGMA legacy_alter_table = 1; ALTER TABLE memos RENAME TO notes")
         try scene.database("reader.db").run("ALTER TABLE things RENAME TO items")
-        let run = try scene.run("status --db reader.db")
+        let run = try scene.run("status reader.db")
         #expect(run.status == 78 && run.errorText.contains("the table is named items now"), "\(run.errorText)")
     }
 
@@ -59,12 +59,12 @@ import Testing
     @Test(arguments: ["reader", "peer"]) func tableThatIsMissingAtInit(role: String) throws {
         let scene = try Scene()
         try scene.database("a.db").run("CREATE TABLE t(id TEXT PRIMARY KEY NOT NULL)")
-        try scene.succeed("init --db a.db --cloud cloud --role peer --device a --tables all")
+        try scene.succeed("init a.db cloud --peers --name a")
         try scene.sync("a")
         try scene.database("c.db").run("CREATE TABLE renamed(id TEXT PRIMARY KEY NOT NULL)")
-        let run = try scene.run("init --db c.db --cloud cloud --role \(role) --device c")
+        let run = try scene.run(Scene.setUp("c.db", as: role, "--name c"))
         #expect(run.status == 78 && run.errorText.contains("there is no such table") && !run.errorText.contains("describe --update"), "\(run.errorText)")
-        try scene.succeed("init --db c.db --cloud cloud --role \(role) --device c --create")
+        try scene.succeed(Scene.join("c.db", as: role, "--name c"))
     }
 
     /// A database that is not set up has no description to update.
@@ -74,11 +74,11 @@ import Testing
     ]) func tableThatDoesNotMatchAtInit(table: String, says: String) throws {
         let scene = try Scene()
         try scene.database("a.db").run("CREATE TABLE t(id TEXT PRIMARY KEY NOT NULL, v TEXT)")
-        try scene.succeed("init --db a.db --cloud cloud --role writer --device a --tables all")
+        try scene.succeed("init a.db cloud --name a")
         try scene.sync("a")
         try scene.database("c.db").run(table)
         for role in ["reader", "reader --create"] {
-            let run = try scene.run("init --db c.db --cloud cloud --role \(role) --device c")
+            let run = try scene.run(Scene.setUp("c.db", as: role, "--name c"))
             #expect(run.status == 78 && run.errorText.contains(says) && !run.errorText.contains("describe --update"), "\(run.errorText)")
         }
     }
@@ -99,8 +99,8 @@ import Testing
             if change.contains("integer") || other[change]?.contains("integer") == true {
                 try scene.database("reader.db").run("DROP TABLE things; CREATE TABLE things(id TEXT PRIMARY KEY NOT NULL, v, u TEXT NOT NULL)")
             }
-            try scene.succeed("init --db reader.db --cloud cloud --role reader --device phone --datasets other.json")
-            try scene.refuse("sync --db reader.db", exit: Int32(exit), saying: [saying, "dataset file"])
+            try scene.succeed("join reader.db cloud --name phone --datasets other.json")
+            try scene.refuse("sync reader.db", exit: Int32(exit), saying: [saying, "dataset file"])
         }
     }
 
@@ -119,7 +119,7 @@ import Testing
         ] {
             let scene = try Scene()
             try scene.scratch.write(Self.file.replacing(from, with: to), to: "bad.json")
-            let run = try scene.run("init --db a.db --cloud cloud --role writer --datasets bad.json")
+            let run = try scene.run("init a.db cloud --datasets bad.json")
             #expect(run.status == 78 && run.errorText.contains("bad.json: ") && run.errorText.contains(saying), "\(run.errorText)")
             #expect(!run.errorText.contains("Expected to decode") && !run.errorText.contains("Cannot initialize"))
         }
@@ -135,9 +135,9 @@ import Testing
         try #require(run.status == 0)
         try scene.scratch.write("", to: "watch.db-shm")
         try FileManager.default.setAttributes([.posixPermissions: 0o444], ofItemAtPath: scene.scratch.path("watch.db-shm"))
-        let sync = try BuiltCommand.runAsNobody(["sync", "--db", "watch.db"], in: scene.scratch.path)
+        let sync = try BuiltCommand.runAsNobody(["sync", "watch.db"], in: scene.scratch.path)
         Scene.checkRefusal(sync, exit: 77, saying: ["watch.db-shm", "this file beside the database cannot be written", "chmod"])
-        let doctor = try BuiltCommand.runAsNobody(["doctor", "--db", "watch.db"], in: scene.scratch.path)
+        let doctor = try BuiltCommand.runAsNobody(["check", "watch.db"], in: scene.scratch.path)
         #expect(
             doctor.status == 77 && doctor.text.contains("error: permission: watch.db-shm: this file beside the database cannot be written"), "\(doctor.text)")
     }

@@ -7,7 +7,7 @@ import Testing
     /// A writer, a reader that has sent a message, and a reader that has nothing yet; a good copy of it all in `good`.
     private func prepare() throws -> Scene {
         let scene = try Scene.phoneAndWatch(notifications: 3, buckets: 1)
-        try scene.succeed("init --db tablet.db --cloud cloud --role reader --device tablet --create")
+        try scene.succeed("join tablet.db cloud --name tablet")
         try scene.database("watch.db").run("UPDATE notifications SET readAt = '2026-11-20T10:00:00Z' WHERE id = (SELECT max(id) FROM notifications)")
         try scene.sync("watch")
         for name in ["cloud", "phone.db", "tablet.db"] { try scene.scratch.copy(scene.scratch.path(name), to: "good/\(name)") }
@@ -74,7 +74,7 @@ import Testing
                 let outside = try fingerprint(original)
                 let what = Comment(rawValue: "\(stand.rawValue) in place of \(place)")
 
-                let imported = try scene.run("import --db tablet.db")
+                let imported = try scene.run("import tablet.db")
                 #expect(imported.status == (need == .nobody ? 0 : 65), "\(what): \(imported.errorText)")
                 if need != .nobody {
                     #expect(try scene.contents("tablet.db") == before, what)
@@ -83,11 +83,11 @@ import Testing
                         "\(what): \(imported.errorText)")
                 }
                 if stand == .link {
-                    let doctor = try scene.run("doctor --cloud cloud")
+                    let doctor = try scene.run("check cloud")
                     #expect(doctor.status == 65, "\(what): \(doctor.status) \(doctor.text)")
                 }
                 if stand == .link || need == .nobody {
-                    let synced = try scene.run("sync --db phone.db")
+                    let synced = try scene.run("sync phone.db")
                     #expect(need == .everybody ? synced.status == 65 : [0, 65].contains(synced.status), "\(what): \(synced.errorText)")
                 }
 
@@ -129,8 +129,8 @@ import Testing
         }
         // A commit of another cloud, whose own number and parent would fit.
         let other = try Scene.phone(notifications: 2, buckets: 1)
-        try other.succeed("generate --db phone.db --mark-read 1")
-        try other.succeed("export --db phone.db")
+        try other.succeed("generate phone.db --mark-read 1")
+        try other.succeed("export phone.db")
         try cloud.refuse(saying: ["commits/00000000000000000002.json", "another cloud or zone"]) { scratch in
             try scratch.write(other.scratch.read(other.newest("commits")), to: cloud.commit)
         }
@@ -143,11 +143,11 @@ import Testing
             "import os, sys\nfor kind in ('devices', 'messages', 'assets'):\n    for n in range(300): os.mkdir(f'{sys.argv[1]}/{kind}/d{n}')",
             [scene.scratch.path(Scene.zone)])
         try scene.markRead(1)
-        for line in ["sync --db phone.db", "sync --db watch.db", "status --db phone.db", "doctor --db phone.db", "prune --keep-last 1 --db phone.db"] {
+        for line in ["sync phone.db", "sync watch.db", "status phone.db", "check phone.db", "prune phone.db --keep-last 1"] {
             let run = try ProgramRun("sh", ["-c", "ulimit -n 100; exec \"$0\" \(line)", BuiltCommand.path()], in: scene.scratch.path)
             #expect(run.status == 0, "\(line): \(run.text)\(run.errorText)")
         }
-        #expect(try scene.json("status --db watch.db")["version"] as? Int == 2)
+        #expect(try scene.json("status watch.db")["version"] as? Int == 2)
     }
 
     @Test func foreignFilesInGreatNumberStopNobodyAndFillNoScreen() throws {
@@ -158,9 +158,9 @@ import Testing
             [scene.scratch.path("\(Scene.zone)/commits"), "\(count)"])
         try scene.markRead(1)
         try scene.sync("phone")
-        #expect(try scene.succeed("sync --db watch.db").contains("imported version 2"))
-        try scene.succeed("verify --all --cloud cloud")
-        let doctor = try scene.run("doctor --cloud cloud")
+        #expect(try scene.succeed("sync watch.db").contains("imported version 2"))
+        try scene.succeed("check cloud --all-versions")
+        let doctor = try scene.run("check cloud")
         #expect(doctor.text.contains(count == 5000 ? "5,000 " : "100,000 ") && doctor.text.utf8.count < 8000, "\(doctor.text.prefix(4000))")
     }
 }

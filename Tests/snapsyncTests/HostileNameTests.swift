@@ -33,8 +33,8 @@ import Testing
             return dataset
         }
         try scene.scratch.write(JSONSerialization.data(withJSONObject: ["formatVersion": 1, "datasets": datasets]), to: "names.json")
-        try scene.succeed("init --db here.db --cloud cloud --role writer --device here --datasets names.json")
-        try scene.succeed("init --db there.db --cloud cloud --role reader --device there --datasets names.json")
+        try scene.succeed("init here.db cloud --name here --datasets names.json")
+        try scene.succeed("join there.db cloud --name there --datasets names.json")
         func fill(_ key: String, _ value: String) throws {
             let rows = Self.names.enumerated().map { number, name in
                 "INSERT OR REPLACE INTO \(quoted(name + "t")) VALUES(\(number % 2 == 0 ? "'\(key)'" : key), '\(value)', '2026-01-01T00:00:00Z');"
@@ -55,8 +55,8 @@ import Testing
         #expect(try rows("there.db").contains("3|two|2026-01-01T00:00:00Z"))
         for name in ["here.db", "there.db"] {
             #expect(try scene.database(name).run("SELECT a FROM victim") == "alive\n")
-            try scene.succeed("verify --local --db \(name)")
-            try scene.succeed("detach --db \(name)")
+            try scene.succeed("check \(name) --local")
+            try scene.succeed("detach \(name)")
             #expect(try scene.database(name).run("SELECT count(*) FROM sqlite_schema WHERE name LIKE 'snapsync%'") == "0\n")
         }
     }
@@ -71,7 +71,7 @@ import Testing
             ] {
                 try scene.scratch.write(#"{"formatVersion":1,"datasets":[\#(dataset)]}"#, to: "names.json")
                 try scene.refuse(
-                    "init --db here.db --cloud cloud --role writer --datasets names.json", exit: 78,
+                    "init here.db cloud --datasets names.json", exit: 78,
                     saying: ["names.json", "a table or column name is empty, longer than 128 bytes or holds control characters"], watching: ["here.db"])
             }
         }
@@ -102,34 +102,34 @@ import Testing
             }
         }
         for line in [
-            "plan --db phone.db", "sync --db phone.db", "sync --db watch.db", "status --db phone.db", "history --db phone.db", "diff 1 2 --db phone.db",
-            "messages --db phone.db", "doctor --db phone.db", "doctor --cloud cloud", "verify --all --db phone.db",
-            "prune --keep-last 1 --dry-run --db phone.db",
+            "sync phone.db -n", "sync phone.db", "sync watch.db", "status phone.db", "log phone.db", "diff phone.db 1 2",
+            "pending phone.db", "check phone.db", "check cloud", "check phone.db --all-versions",
+            "prune phone.db --keep-last 1 -n",
         ] {
             try check(line.split(separator: " ").map(String.init))
         }
         let project: [String: Any] = ["id": "p", "title": evil, "detail": evil, "items": [["id": "1", "title": evil, "detail": evil]]]
         try scene.scratch.write(JSONSerialization.data(withJSONObject: project), to: "project.json")
-        try check(["share", "publish", "--db", "phone.db", "--owner", evil, "--file", "project.json"])
-        try check(["share", "list", "--db", "phone.db"])
-        try check(["share", "show", "--db", "phone.db", "--project", "p"])
-        try check(["share", "comment", "--db", "phone.db", "--project", "p", "--name", evil, "--text", evil])
-        try check(["share", "comments", "--db", "phone.db", "--project", "p"])
-        try check(["share", "status", "--db", "phone.db", "--project", evil])
-        try check(["status", "--db", "\(evil).db"])
-        try check(["schedule", "--db", "phone.db", "--every", "15m", "--cron"])
-        try check(["cat", evil, "--db", "phone.db"])
+        try check(["share", "publish", "phone.db", "--owner", evil, "--file", "project.json"])
+        try check(["share", "list", "phone.db"])
+        try check(["share", "show", "phone.db", "--project", "p"])
+        try check(["share", "comment", "phone.db", "--project", "p", "--name", evil, "--text", evil])
+        try check(["share", "comments", "phone.db", "--project", "p"])
+        try check(["share", "status", "phone.db", "--project", evil])
+        try check(["status", "\(evil).db"])
+        try check(["service", "cron", "phone.db", "--every", "15m"])
+        try check(["show", "phone.db", evil])
     }
 
     @Test func rowsShownOnATerminalAreNotObeyedAndInAPipeAreThemselves() throws {
         let scene = try Scene.phone(notifications: 1, buckets: 1)
         try scene.database("phone.db").run("UPDATE buckets SET name = 'a' || char(155) || '2J' || char(8238) || 'b', updatedAt = '2099-01-01T00:00:00Z'")
         try scene.sync("phone")
-        let piped = try scene.succeed("cat buckets --db phone.db")
+        let piped = try scene.succeed("show phone.db buckets")
         #expect(piped.contains("a\u{9B}2J\u{202E}b"))
         let seen = try Python.run(
             "import os, pty, sys\nout = b''\npid, fd = pty.fork()\nif pid == 0: os.execv(sys.argv[1], sys.argv[1:])\nwhile True:\n    try: data = os.read(fd, 65536)\n    except OSError: break\n    if not data: break\n    out += data\nos.waitpid(pid, 0)\nsys.stdout.buffer.write(out)",
-            [BuiltCommand.path(), "cat", "buckets", "--db", scene.scratch.path("phone.db")])
+            [BuiltCommand.path(), "show", scene.scratch.path("phone.db"), "buckets"])
         #expect(seen.contains("a\\u009b2J\\u202eb") && !seen.unicodeScalars.contains("\u{9B}"), "\(seen.debugDescription)")
     }
 

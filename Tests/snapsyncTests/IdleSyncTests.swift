@@ -11,8 +11,8 @@ import Testing
 
     /// Syncs until there is nothing left to do, then once more under strace.
     private func idleSync(_ database: String, _ scene: Scene) throws -> TracedRun {
-        for _ in 0..<2 { try scene.succeed("sync --db \(database)") }
-        let traced = try TracedRun(BuiltCommand.path(), ["sync", "--db", database], calls: Self.calls, in: scene.scratch.path)
+        for _ in 0..<2 { try scene.succeed("sync \(database)") }
+        let traced = try TracedRun(BuiltCommand.path(), ["sync", database], calls: Self.calls, in: scene.scratch.path)
         try #require(traced.run.status == 0, "\(traced.run.errorText)")
         return traced
     }
@@ -44,7 +44,7 @@ import Testing
         #expect(deeds(run, wal: wal) == [])
         let content = try scene.scratch.read(database)
         let after = try FileListing(of: scene.scratch.path, foldersToo: !wal)
-        let last = try TracedRun(BuiltCommand.path(), ["sync", "--db", database], calls: Self.calls, in: scene.scratch.path)
+        let last = try TracedRun(BuiltCommand.path(), ["sync", database], calls: Self.calls, in: scene.scratch.path)
         #expect(last.run.status == 0)
         #expect(try scene.scratch.read(database) == content)
         let end = try FileListing(of: scene.scratch.path, foldersToo: !wal)
@@ -58,7 +58,7 @@ import Testing
         let scene = try Scene.phoneAndWatch()
         _ = try idleSync("phone.db", scene)
         try scene.database("phone.db").run("UPDATE buckets SET color = '#101010' WHERE id = (SELECT min(id) FROM buckets)")
-        let run = try TracedRun(BuiltCommand.path(), ["sync", "--db", "phone.db"], calls: Self.calls, in: scene.scratch.path)
+        let run = try TracedRun(BuiltCommand.path(), ["sync", "phone.db"], calls: Self.calls, in: scene.scratch.path)
         let deeds = deeds(run, wal: false)
         for sign in ["pwrite64(", "fsync(", "phone.db-journal", "linkat(", "O_TMPFILE"] {
             #expect(deeds.contains { $0.contains(sign) }, "no \(sign) in \(deeds)")
@@ -108,7 +108,7 @@ import Testing
         _ = try idleSync("phone.db", scene)
         try scene.database("watch.db").run("UPDATE notifications SET readAt = '2026-05-01T00:00:00Z' WHERE id = (SELECT min(id) FROM notifications)")
         try scene.sync("watch")
-        #expect(try scene.succeed("sync --db phone.db").contains("published version 2"))
+        #expect(try scene.succeed("sync phone.db").contains("published version 2"))
         #expect(try scene.database("phone.db").run("SELECT count(*) FROM notifications WHERE readAt = '2026-05-01T00:00:00Z'") == "1\n")
     }
 
@@ -117,17 +117,17 @@ import Testing
         for database in ["phone.db", "watch.db"] {
             let key = database == "phone.db" ? "lastExport" : "lastImport"
             // The last success in the database is two hours old, and the schedule wants one every 15 minutes.
-            try scene.succeed("schedule --db \(database) --every 15m --cron")
+            try scene.succeed("service cron \(database) --every 15m")
             try scene.database(database).run(
                 """
                 UPDATE snapsync_state SET value = json_quote('2026-01-01T00:00:00Z') WHERE key = 'lastSuccess';
                 UPDATE snapsync_state SET value = json_set(value, '$.at', '2026-01-01T00:00:00Z') WHERE key = '\(key)';
                 """)
-            #expect(try scene.run("status --strict --db \(database)").status == 75)
-            try scene.succeed("sync --db \(database)")
+            #expect(try scene.run("status \(database) --strict").status == 75)
+            try scene.succeed("sync \(database)")
             #expect(try scene.database(database).run("SELECT value FROM snapsync_state WHERE key = 'lastSuccess'") == "\"2026-01-01T00:00:00Z\"\n")
-            try scene.succeed("status --strict --db \(database)")
-            let status = try scene.json("status --db \(database)")
+            try scene.succeed("status \(database) --strict")
+            let status = try scene.json("status \(database)")
             #expect((status["lastSuccessAge"] as? Int).map { $0 < 60 } == true)
             #expect((status[key] as? [String: Any])?["at"] as? String == status["lastSuccess"] as? String)
         }

@@ -17,9 +17,9 @@ import Testing
                 INSERT INTO things SELECT \(Self.key("i")), 'first', '2026-01-01T00:00:00Z' FROM n;
                 """)
             let peers = second == "peer"
-            try scene.succeed("init --db a.db --cloud cloud --role \(peers ? "peer" : "writer") --device a --tables all")
+            try scene.succeed(Scene.setUp("a.db", as: peers ? "peer" : "writer", "--name a"))
             try scene.sync("a")
-            try scene.succeed("init --db b.db --cloud cloud --role \(second) --device b --create")
+            try scene.succeed(Scene.join("b.db", as: second, "--name b"))
             try scene.sync("b")
         }
     }
@@ -51,20 +51,20 @@ import Testing
             "\(run.text)\(run.errorText)")
 
         try scene.sync("b")
-        try scene.succeed("verify --local --db b.db")
+        try scene.succeed("check b.db --local")
         #expect(try instants(scene, "b") == instants(scene, "a"))
         #expect(try scene.database("b.db").run("SELECT note, count(*) FROM things GROUP BY note ORDER BY 1") == "second|\(Self.rowCount - 3)\nthird|2\n")
 
         // Edits on top travel as a change asset, and the version read whole is the same.
         try scene.database("a.db").run("UPDATE things SET note = 'fourth' WHERE id < \(Self.key("20"))")
         try scene.sync("a", "b")
-        try scene.succeed("init --db c.db --cloud cloud --role reader --device c --create")
+        try scene.succeed("join c.db cloud --name c")
         try scene.sync("c")
         for device in ["b", "c"] { #expect(try instants(scene, device) == instants(scene, "a")) }
-        let text = try scene.succeed("cat things --db c.db")
+        let text = try scene.succeed("show c.db things")
         #expect(text.contains(#","columns":{"note":[{"from":"#))
-        try scene.succeed("verify --db a.db")
-        try scene.succeed("export --full --db a.db")
+        try scene.succeed("check a.db --read-data")
+        try scene.succeed("export a.db --full")
         #expect(try String(contentsOfFile: newestIndex(scene).index, encoding: .utf8).hasPrefix("{\"formatVersion\":1,"))
 
         // Once the application dates its rows, nothing is left that needs version 2.
@@ -84,7 +84,7 @@ import Testing
         Thread.sleep(forTimeInterval: 0.02)
         try scene.database("b.db").run("UPDATE things SET note = 'after' WHERE id = \(Self.key("200"))")
         try scene.sync("a")
-        #expect(try scene.run("sync --db b.db").text.contains("2 edits lost"))
+        #expect(try scene.run("sync b.db").text.contains("2 edits lost"))
         try scene.sync("a")
         for device in ["a", "b"] {
             #expect(
@@ -101,9 +101,9 @@ import Testing
         try scene.sync("a")
         let (index, _) = try newestIndex(scene)
         try FileManager.default.removeItem(atPath: index)
-        try scene.succeed("repair --db a.db")
+        try scene.succeed("repair a.db")
         #expect(FileManager.default.fileExists(atPath: index))
         try scene.sync("b")
-        try scene.succeed("verify --local --db b.db")
+        try scene.succeed("check b.db --local")
     }
 }

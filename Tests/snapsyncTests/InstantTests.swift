@@ -23,7 +23,7 @@ import Testing
                 let database = scene.database("\(name).db")
                 try database.run("CREATE TABLE n(id TEXT PRIMARY KEY NOT NULL, v TEXT NOT NULL, ts \(timestamp.rawValue) NOT NULL)")
                 if number == 0, !rows.isEmpty { try database.run(rows) }
-                try scene.succeed("init --db \(name).db --cloud cloud --role \(role) --device \(name) --datasets ds.json")
+                try scene.succeed(Scene.setUp("\(name).db", as: role, "--name \(name) --datasets ds.json"))
                 try scene.sync(name)
             }
         }
@@ -41,7 +41,7 @@ import Testing
         #expect(try scene.cloudListing() == before, sourceLocation: location)
         for name in names {
             #expect(try scene.database("\(name).db").run("SELECT count(*) FROM snapsync_changes") == "0\n", "\(name)", sourceLocation: location)
-            try scene.succeed("verify --local --db \(name).db", at: location)
+            try scene.succeed("check \(name).db --local", at: location)
         }
     }
 
@@ -103,7 +103,7 @@ import Testing
         pause()
         try scene.database("watch.db").run("UPDATE buckets SET name = 'first' \(bucket)")
         try scene.database("watch.db").run("UPDATE notifications SET readAt = NULL \(one)")
-        #expect(try scene.succeed("sync --db watch.db").contains("sent 2 edits"))
+        #expect(try scene.succeed("sync watch.db").contains("sent 2 edits"))
         try scene.sync("phone", "watch")
         for database in ["phone.db", "watch.db"] {
             #expect(try scene.database(database).run("SELECT name FROM buckets \(bucket); SELECT readAt IS NULL FROM notifications \(one)") == "first\n1\n")
@@ -178,7 +178,7 @@ import Testing
     @Test func rowsThatAJoiningPeerBringsAreNotFromTheFuture() throws {
         let scene = try scene(.date, roles: [("a", "peer")])
         try scene.database("b.db").run("CREATE TABLE n(id TEXT PRIMARY KEY NOT NULL, v TEXT NOT NULL, ts TEXT NOT NULL); INSERT INTO n VALUES \(Self.future)")
-        try scene.succeed("init --db b.db --cloud cloud --role peer --device b --datasets ds.json")
+        try scene.succeed("init b.db cloud --peers --name b --datasets ds.json")
         try scene.sync("b", "a")
         #expect(try !tail(scene).contains("9999"))
         try expectTheLaterEditWins(scene)
@@ -198,7 +198,7 @@ import Testing
         let scene = try scene(.date, roles: [("a", "peer"), ("b", "peer")])
         let entities = "{\"id\":\"k1\",\"v\":\"x\",\"ts\":\"9999-12-31T00:00:00Z\"}"
         try scene.scratch.write("{\"syncTimestamp\":\"2026-11-21T00:00:00Z\",\"n\":[\(entities)]}", to: "elsewhere.json")
-        try scene.succeed("import --file elsewhere.json --accept-older --db a.db")
+        try scene.succeed("import a.db --file elsewhere.json --accept-older")
         try scene.sync("a", "b")
         #expect(try !tail(scene).contains("9999"))
         try expectTheLaterEditWins(scene)
@@ -218,7 +218,7 @@ import Testing
         try runAhead(scene, "watch", days: 3)
         for number in 0..<edits { try scene.database("watch.db").run("UPDATE buckets SET name = 'again \(number)' \(bucket)") }
         try scene.sync("watch")
-        #expect(try scene.succeed("sync --db phone.db").contains("edits of readers: 1 applied"))
+        #expect(try scene.succeed("sync phone.db").contains("edits of readers: 1 applied"))
         pause()
         // What the writer does afterwards is later.
         let name = try scene.database("phone.db").run("SELECT name FROM buckets \(bucket)")
@@ -250,9 +250,9 @@ import Testing
                 timestamp, roles: [("w", role == "peer" ? "peer" : "writer"), ("r", role)], rows: "INSERT INTO n VALUES('a', 'x', '\(timestamp.old)')")
             try scene.database("r.db").run(
                 "INSERT INTO n VALUES('b', 'x', '\(timestamp.old)'); UPDATE n SET v = 'y' WHERE id = 'b'; DELETE FROM n WHERE id = 'b'")
-            #expect(try scene.succeed("status --db r.db").contains(" 1 changed since"))
+            #expect(try scene.succeed("status r.db").contains(" 1 changed since"))
             try scene.sync("r")
-            #expect(try scene.succeed("status --db r.db").contains(" 0 changed since"))
+            #expect(try scene.succeed("status r.db").contains(" 0 changed since"))
             try scene.sync("w")
             try expectIdle(scene, "r", "w")
         }
@@ -264,7 +264,7 @@ import Testing
             "INSERT INTO buckets(id, name, createdAt, updatedAt) VALUES('zz', 'n', '2026-01-01T00:00:00Z', '2026-01-01T00:00:00Z'); DELETE FROM buckets WHERE id = 'zz'"
         )
         #expect(try !scene.sync("watch").contains("sent"))
-        let status = try scene.succeed("status --db watch.db")
+        let status = try scene.succeed("status watch.db")
         #expect(status.contains("buckets: 2 entities") && !status.contains(" 1 changed since"))
         try expectIdle(scene, "phone", "watch")
     }

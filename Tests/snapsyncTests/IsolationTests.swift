@@ -31,11 +31,11 @@ import Testing
         let scene = try Scene.phoneAndWatch(notifications: 4000, buckets: 20)
         try scene.database("watch.db").run("PRAGMA journal_mode=\(journalMode)")
         try scene.database("phone.db").run("UPDATE notifications SET title = title || ' again'; UPDATE buckets SET name = name || ' again'")
-        try scene.succeed("export --db phone.db")
-        let seen = try Python.run(Self.watch, ["watch.db", BuiltCommand.path(), "import", "--db", "watch.db"], in: scene.scratch.path)
+        try scene.succeed("export phone.db")
+        let seen = try Python.run(Self.watch, ["watch.db", BuiltCommand.path(), "import", "watch.db"], in: scene.scratch.path)
         #expect(seen == "0 2 True True True True\n")
         #expect(try scene.contents("watch.db") == scene.contents("phone.db"))
-        #expect(try scene.json("status --db watch.db")["journalMode"] as? String == journalMode)
+        #expect(try scene.json("status watch.db")["journalMode"] as? String == journalMode)
     }
 
     @Test func halfAnImportIsInvisibleAndKeepsOtherRunsOut() throws {
@@ -46,16 +46,16 @@ import Testing
         let pipe = scene.scratch.path("slow.json")
         #expect(mkfifo(pipe, 0o600) == 0)
 
-        let slow = try BuiltCommand.start(["import", "--db", "phone.db", "--file", "slow.json"], in: scene.scratch.path)
+        let slow = try BuiltCommand.start(["import", "phone.db", "--file", "slow.json"], in: scene.scratch.path)
         // Opening returns when the other side has opened too: from here on that run holds its lock.
         let feed = try #require(FileHandle(forWritingAtPath: pipe))
-        for line in ["import --db phone.db", "sync --db phone.db", "detach --db phone.db", "import --db phone.db --file slow.json"] {
+        for line in ["import phone.db", "sync phone.db", "detach phone.db", "import phone.db --file slow.json"] {
             let run = try scene.run(line)
             Scene.checkRefusal(run, exit: 75, saying: ["phone.db", "another run of snapsync works on this database", "let it finish"])
         }
         // Looking needs no lock.
-        try scene.succeed("status --db phone.db")
-        try scene.succeed("cat buckets --db phone.db")
+        try scene.succeed("status phone.db")
+        try scene.succeed("show phone.db buckets")
 
         // More than a pipe and a block hold, so that rows have been deleted and inserted when the last of it is taken.
         try feed.write(contentsOf: Data(#"{"syncTimestamp":"2099-01-01T00:00:00Z","notifications":["#.utf8))
@@ -76,7 +76,7 @@ import Testing
         let (rows, dump) = (try scene.contents("watch.db"), try scene.database("watch.db").dump())
         let pipe = scene.scratch.path("slow.json")
         #expect(mkfifo(pipe, 0o600) == 0)
-        let slow = try BuiltCommand.start(["import", "--add", "--db", "watch.db", "--file", "slow.json"], in: scene.scratch.path)
+        let slow = try BuiltCommand.start(["import", "watch.db", "--add", "--file", "slow.json"], in: scene.scratch.path)
         let feed = try #require(FileHandle(forWritingAtPath: pipe))
         let entity = #"{"id":"x0","name":"n","createdAt":"2026-01-01T00:00:00Z","updatedAt":"2026-01-01T00:00:00Z"}"#
         try feed.write(contentsOf: Data(#"{"syncTimestamp":"2099-01-01T00:00:00Z","buckets":["#.utf8))
@@ -88,13 +88,13 @@ import Testing
         #expect(try scene.database("watch.db").dump() == dump)
         // It left no lock behind.
         try scene.sync("watch")
-        try scene.succeed("verify --local --db watch.db")
+        try scene.succeed("check watch.db --local")
     }
 
     @Test func databaseThatIsLockedByAnotherProgramAsksToTryAgain() throws {
         let scene = try Scene.phoneAndWatch()
         try scene.markRead(2)
-        try scene.succeed("export --db phone.db")
+        try scene.succeed("export phone.db")
         let before = try scene.contents("watch.db")
         // The other program holds its transaction for as long as the command runs.
         let outcome = try Python.run(
@@ -102,12 +102,12 @@ import Testing
             import sqlite3, subprocess, sys
             db = sqlite3.connect('watch.db', isolation_level=None)
             db.execute('BEGIN IMMEDIATE')
-            run = subprocess.run([sys.argv[1], 'import', '--db', 'watch.db'], capture_output=True, text=True)
+            run = subprocess.run([sys.argv[1], 'import', 'watch.db'], capture_output=True, text=True)
             print(run.returncode, run.stdout, run.stderr)
             """, [BuiltCommand.path()], in: scene.scratch.path)
         #expect(outcome.hasPrefix("75  snapsync: "), "\(outcome)")
         #expect(outcome.contains("watch.db: another program holds the database's lock\n  hint: try again when it is done"))
         #expect(try scene.contents("watch.db") == before)
-        try scene.succeed("import --db watch.db")
+        try scene.succeed("import watch.db")
     }
 }

@@ -33,8 +33,8 @@ import Testing
                 INSERT INTO prices VALUES('pen', 120);
                 """)
             for (name, role) in [("desk", "writer"), ("phone", "reader")] {
-                try scene.succeed("init --db \(name).db --cloud cloud --role \(role) --device \(name) --datasets shop.json")
-                try scene.succeed("sync --db \(name).db")
+                try scene.succeed(Scene.setUp("\(name).db", as: role, "--name \(name) --datasets shop.json"))
+                try scene.succeed("sync \(name).db")
             }
         }
     }
@@ -51,30 +51,30 @@ import Testing
             INSERT INTO customers VALUES('c3', 'Eve', NULL), ('big', printf('%.600000c', 'x'), NULL), (printf('%.3000c', 'k'), 'long key', NULL),
                 ('odd', CAST(x'ff' AS TEXT), NULL);
             """)
-        let text = try scene.succeed("sync --db phone.db")
+        let text = try scene.succeed("sync phone.db")
         for line in [
             "sent 3 edits to the publisher", "orders: 1 change stays here: readers may not change note\n",
             "orders: 1 change stays here: readers may not change note, updated_at\n", "orders: 1 change stays here: readers may not delete rows\n",
             "orders: 1 change stays here: readers may not add rows\n", "prices: 1 change stays here: readers may not edit the table\n",
             "customers: 1 change stays here: the row is too large for a message\n", "customers: 1 change stays here: the row's key cannot be synced\n",
         ] { #expect(text.contains(line), "\(line): \(text)") }
-        let kept = try #require(try scene.json("sync --db phone.db")["kept"] as? [[String: Any]])
+        let kept = try #require(try scene.json("sync phone.db")["kept"] as? [[String: Any]])
         #expect(kept.compactMap { $0["changes"] as? Int }.reduce(0, +) == 7)
-        let listed = try scene.succeed("messages --db phone.db")
+        let listed = try scene.succeed("pending phone.db")
         for line in [
             "stays here: update orders o1: readers may not change note\n", "stays here: update orders o2: readers may not change note, updated_at\n",
             "stays here: delete orders o3: readers may not delete rows\n", "stays here: insert orders o9: readers may not add rows\n",
             "stays here: update prices pen: readers may not edit the table\n", "stays here: insert customers big: the row is too large for a message\n",
             "stays here: insert customers: the row's key cannot be synced\n",
         ] { #expect(listed.contains(line), "\(line): \(listed)") }
-        #expect(((try scene.json("status --db phone.db")["messages"] as? [String: Int])?["overlays"]) == 6)
+        #expect(((try scene.json("status phone.db")["messages"] as? [String: Int])?["overlays"]) == 6)
         // What could be sent was sent, and nothing else.
         let message = try scene.scratch.path(scene.newest("messages/phone"))
         #expect(try String(contentsOfFile: message, encoding: .utf8).contains("secret") == false)
-        #expect(try scene.succeed("sync --db desk.db").contains("edits of readers: 2 applied, 1 refused"))
+        #expect(try scene.succeed("sync desk.db").contains("edits of readers: 2 applied, 1 refused"))
         #expect(try scene.value("SELECT state || ', ' || note FROM orders WHERE id = 'o1'", in: "desk.db") == "paid, call first")
         // A row that no version can have stops nothing.
-        #expect(try scene.succeed("conflicts --db desk.db").contains("customers odd (refused: the text is not UTF-8"))
+        #expect(try scene.succeed("conflicts desk.db").contains("customers odd (refused: the text is not UTF-8"))
         try scene.sync("phone")
         #expect(try scene.value("SELECT state || ', ' || note FROM orders WHERE id = 'o1'", in: "phone.db") == "paid, secret")
         #expect(try scene.value("SELECT count(*) FROM snapsync_sent", in: "phone.db") == "0")
@@ -87,7 +87,7 @@ import Testing
         try scene.sync("phone")
         try scene.database("desk.db").run("UPDATE orders SET state = 'void', note = 'of the desk', updated_at = '2030-03-01T00:00:00Z' WHERE id = 'o1'")
         try scene.sync("desk")
-        let entries = try #require(try scene.json("conflicts --db desk.db")["conflicts"] as? [[String: Any]])
+        let entries = try #require(try scene.json("conflicts desk.db")["conflicts"] as? [[String: Any]])
         let lost = try #require((entries.first?["lost"] as? [String: Any])?["entity"] as? String)
         #expect(lost.contains(#""state":"paid""#) && lost.contains(#""note":"of the desk""#), "\(lost)")
     }

@@ -25,12 +25,12 @@ import Testing
             try sync(["r": 14_020, "w": 30, "r": 14_040])
             #expect(try rows("r", "SELECT a, b FROM notes") == "of r|own\n")
             try edit("r", "UPDATE notes SET a = 'second'", 50)
-            if isSeen { try run("status --db r.db", 51) }
+            if isSeen { try run("status r.db", 51) }
             try edit("w", "UPDATE notes SET a = 'of the writer', at = '\(text(60))'", 60)
             try sync(["w": 61, "r": 62, "w": 63, "r": 64])
             #expect(try rows("w", "SELECT a, b FROM notes") == "of the writer|\n")
             #expect(try rows("r", "SELECT a, b FROM notes") == "of the writer|own\n")
-            #expect(try scene.succeed("conflicts --db r.db").contains(#"a: "second" lost"#))
+            #expect(try scene.succeed("conflicts r.db").contains(#"a: "second" lost"#))
         }
 
         /// A reader, its clock ahead, deletes a row to which the version has a new reference by then. The row comes back as the version's, so that later
@@ -70,7 +70,7 @@ import Testing
             try edit("w", "INSERT INTO lists VALUES('own', 'v')", 90)
             try sync(["w": 100, "r": 110])
             #expect(try rows("r", "SELECT code FROM lists WHERE id = 'own'") == "v\n")
-            let told = try scene.succeed("conflicts --db r.db")
+            let told = try scene.succeed("conflicts r.db")
             #expect(told.contains("own"), Comment(rawValue: told))
         }
 
@@ -88,7 +88,7 @@ import Testing
             try edit("w", "INSERT INTO items VALUES('i', 'k'); INSERT INTO lists VALUES('l', 'v')", 20)
             try sync(["w": 40, "r": 41])
             for name in ["w", "r"] { #expect(try rows(name, "SELECT * FROM lists ORDER BY id; SELECT * FROM items") == "k|w\nl|v\ni|k\n") }
-            #expect(try scene.succeed("conflicts --db r.db").contains("lists l (valueTaken)"))
+            #expect(try scene.succeed("conflicts r.db").contains("lists l (valueTaken)"))
         }
 
         /// A reader's statement deletes a row and takes its children off it. Both have one instant, and the later edits of others do not come between.
@@ -135,8 +135,8 @@ import Testing
             for name in ["w", "r", "s"] {
                 #expect(try rows(name, "SELECT title FROM lists ORDER BY title; SELECT * FROM items") == "first\nof s\ni|p\n", "\(name)")
             }
-            #expect(try scene.succeed("conflicts --db w.db").contains("lists p (laterDeletion)"))
-            if otherRefused { for name in ["w", "s"] { #expect(try scene.succeed("conflicts --db \(name).db").contains("lists other (refused")) } }
+            #expect(try scene.succeed("conflicts w.db").contains("lists p (laterDeletion)"))
+            if otherRefused { for name in ["w", "s"] { #expect(try scene.succeed("conflicts \(name).db").contains("lists other (refused")) } }
         }
 
         /// Both devices delete a row, the reader with a clock that is ahead. No message carries its deletion: it ends with the version that has one, too,
@@ -170,12 +170,12 @@ import Testing
                 """#, "CREATE TABLE lists(id TEXT PRIMARY KEY NOT NULL, title TEXT NOT NULL);", first: "INSERT INTO lists VALUES('k', 'first')",
                 readers: [])
             try edit("r", "CREATE TABLE lists(id TEXT PRIMARY KEY NOT NULL, title TEXT NOT NULL)", 4)
-            try run("init --db r.db --cloud cloud --role reader --device r --datasets datasets.json", 5)
+            try run("join r.db cloud --name r --datasets datasets.json", 5)
             try edit("w", "DELETE FROM lists", 10)
             try sync(["w": 11])
             try edit("r", "INSERT INTO lists VALUES('k', 'passing')", 20)
             try edit("r", "DELETE FROM lists", 21)
-            #expect(try !run("sync --db r.db", 22).contains("sent"))
+            #expect(try !run("sync r.db", 22).contains("sent"))
             try edit("w", "INSERT INTO lists VALUES('k', 'second')", 15)
             try sync(["w": 23, "r": 24], isQuiet: true)
             for name in ["w", "r"] { #expect(try rows(name, "SELECT title FROM lists") == "second\n", "\(name)") }
@@ -188,13 +188,13 @@ import Testing
                 {"name":"lists","key":"id","columns":[{"name":"id","type":"text"},{"name":"title","type":"text"}],"messages":{"patch":["title"],"delete":true}}
                 """#, "CREATE TABLE lists(id TEXT PRIMARY KEY NOT NULL, title TEXT NOT NULL);", first: "INSERT INTO lists VALUES('l', 'first')", at: -74_000)
             try edit("r", "INSERT INTO lists VALUES('k', 'passing')", -100)
-            try run("sync --quiet --db r.db", -90)
+            try run("sync r.db --quiet", -90)
             try edit("w", "INSERT INTO lists VALUES('k', 'of the writer')", -73_980)
-            try run("sync --quiet --db w.db", -73_960)
+            try run("sync w.db --quiet", -73_960)
             _ = try ProgramRun("find", ["cloud", "-type", "f", "-exec", "touch", "-d", "4 days ago", "{}", "+"], in: scene.scratch.path)
-            #expect(try run("prune --keep-last 1 --db w.db", 16_000).contains("removed version 1"))
+            #expect(try run("prune w.db --keep-last 1", 16_000).contains("removed version 1"))
             try edit("r", "DELETE FROM lists WHERE id = 'k'", -80)
-            #expect(try !run("sync --db r.db", 16_010).contains("sent"))
+            #expect(try !run("sync r.db", 16_010).contains("sent"))
             try sync(["w": 16_030, "r": 16_040], isQuiet: true)
             for name in ["w", "r"] { #expect(try rows(name, "SELECT title FROM lists WHERE id = 'k'") == "of the writer\n", "\(name)") }
         }
@@ -206,13 +206,13 @@ import Testing
                 {"name":"lists","key":"id","columns":[{"name":"id","type":"text"},{"name":"title","type":"text"}],"messages":{"rows":true}}
                 """, "CREATE TABLE lists(id TEXT PRIMARY KEY NOT NULL, title TEXT NOT NULL);", first: "INSERT INTO lists VALUES('l', 'first')", at: -74_000)
             try edit("w", "INSERT INTO lists VALUES('k', 'of the writer')", -73_980)
-            try run("sync --quiet --db w.db", -73_960)
+            try run("sync w.db --quiet", -73_960)
             _ = try ProgramRun("find", ["cloud", "-type", "f", "-exec", "touch", "-d", "4 days ago", "{}", "+"], in: scene.scratch.path)
-            #expect(try run("prune --keep-last 1 --db w.db", 16_000).contains("removed version 1"))
+            #expect(try run("prune w.db --keep-last 1", 16_000).contains("removed version 1"))
             try edit("r", "UPDATE lists SET title = 'other' WHERE id = 'l'; UPDATE lists SET title = 'first' WHERE id = 'l'", -80)
-            #expect(try run("sync --db r.db", 16_010).contains("sent 1 edit"))
-            #expect(try run("sync --db w.db", 16_030).contains("edits of readers: 1 applied"))
-            #expect(try !run("sync --db r.db", 16_040).contains("sent"))
+            #expect(try run("sync r.db", 16_010).contains("sent 1 edit"))
+            #expect(try run("sync w.db", 16_030).contains("edits of readers: 1 applied"))
+            #expect(try !run("sync r.db", 16_040).contains("sent"))
             for name in ["w", "r"] { #expect(try rows(name, "SELECT title FROM lists ORDER BY title") == "first\nof the writer\n", "\(name)") }
         }
 
@@ -232,7 +232,7 @@ import Testing
             try sync(["w": 30, "r": 31])
             #expect(try rows("r", "SELECT * FROM notes") == "a|1|second\n")
             #expect(try rows("w", "SELECT * FROM notes") == "\(spelling)|1|second\n")
-            #expect(try scene.succeed("conflicts --db r.db").contains("no edit has lost"))
+            #expect(try scene.succeed("conflicts r.db").contains("no edit has lost"))
         }
 
         /// Both devices revert an edit of a row. The reader's edit is the later one, whichever way the version comes in.
@@ -260,13 +260,13 @@ import Testing
                         + "CREATE TABLE items(id TEXT PRIMARY KEY NOT NULL, list TEXT REFERENCES lists(id));", 0)
             }
             try edit("w", "INSERT INTO lists VALUES('\(spelling)', 'one')", 0)
-            try run("init --db w.db --cloud cloud --role writer --device w --tables all --reader-edits all", 0)
-            try run("sync --quiet --db w.db", 1)
-            try run("init --db r.db --cloud cloud --role reader --device r", 2)
-            try run("sync --quiet --db r.db", 3)
+            try run("init w.db cloud --name w --reader-edits all", 0)
+            try run("sync w.db --quiet", 1)
+            try run("join r.db cloud --name r", 2)
+            try run("sync r.db --quiet", 3)
             try edit("r", "DELETE FROM lists", 10)
             try edit("w", "INSERT INTO items VALUES('i', 'a')", 20)
-            try run("sync --quiet --db r.db", 21)
+            try run("sync r.db --quiet", 21)
             try sync(["w": 22, "r": 23])
             for name in ["w", "r"] { #expect(try rows(name, "SELECT lists.id, items.id FROM items JOIN lists ON lists.id = list") == "\(spelling)|i\n") }
         }

@@ -44,14 +44,14 @@ import Testing
     private func locked(_ kind: String) throws -> (SignedScene, [String: String]) {
         let scene = try SignedScene()
         let variables = ["SNAPSYNC_PASSPHRASE_FILE": try file("passphrase", Self.passphrase + "\n", in: scene)]
-        try scene.succeed("generate --db phone.db --notifications 20 --buckets 3")
-        try succeed("init --db phone.db --cloud cloud --role writer --device phone \(kind) --passphrase", variables, in: scene)
-        try succeed("sync --db phone.db", variables, in: scene)
-        let join = "init --db watch.db --cloud cloud --role reader --device watch --create --passphrase"
+        try scene.succeed("generate phone.db --notifications 20 --buckets 3")
+        try succeed("init phone.db cloud --built-in --name phone \(kind) --passphrase", variables, in: scene)
+        try succeed("sync phone.db", variables, in: scene)
+        let join = "join watch.db cloud --name watch --passphrase"
         if kind == "--sealed" { #expect(try run(join, variables, in: scene).status == 75) } else { try succeed(join, variables, in: scene) }
-        try succeed("member approve watch --yes --db phone.db", variables, in: scene)
+        try succeed("zone approve phone.db watch --yes", variables, in: scene)
         if kind == "--sealed" { try succeed(join, variables, in: scene) }
-        try succeed("sync --db watch.db", variables, in: scene)
+        try succeed("sync watch.db", variables, in: scene)
         return (scene, variables)
     }
 
@@ -67,7 +67,7 @@ import Testing
                 assert s.hex() == load(1)['key'], 'the keys are those that have signed'
                 print(signing, sealing)
                 """)
-        try scene.succeed("generate --db phone.db --mark-read 3")
+        try scene.succeed("generate phone.db --mark-read 3")
         let before = try scene.scene.cloudListing()
         // Without it, with another one, and with one that others may read, nothing is written.
         let wrong = try file("wrong", "correct horse batteri", in: scene), open = try file("open", Self.passphrase, in: scene, mode: 0o640)
@@ -77,20 +77,20 @@ import Testing
         ] {
             // A session of its own has no terminal.
             let run = try ProgramRun(
-                "setsid", ["-w", BuiltCommand.path(), "sync", "--db", "phone.db"], in: scene.scene.scratch.path,
+                "setsid", ["-w", BuiltCommand.path(), "sync", "phone.db"], in: scene.scene.scratch.path,
                 environment: scene.environment.merging(named.map { ["SNAPSYNC_PASSPHRASE_FILE": $0] } ?? [:]) { $1 })
             #expect(run.status == 78 && run.errorText.contains(saying) && !run.errorText.contains(Self.passphrase), "\(run.status) \(run.errorText)")
             #expect(try scene.scene.cloudListing() == before)
         }
-        try succeed("sync --db phone.db", variables, in: scene)
-        try succeed("sync --db watch.db", variables, in: scene)
+        try succeed("sync phone.db", variables, in: scene)
+        try succeed("sync watch.db", variables, in: scene)
         #expect(try scene.scene.contents("watch.db") == scene.scene.contents("phone.db"))
         // What needs no keys needs no passphrase.
-        #expect(try scene.succeed("sync --db phone.db").contains("nothing"))
+        #expect(try scene.succeed("sync phone.db").contains("nothing"))
         // Removed, changed and set again, the keys stay the same.
         let second = try file("second", "another passphrase", in: scene)
         for (line, named) in [("--new-file \(second)", variables["SNAPSYNC_PASSPHRASE_FILE"]), ("--remove", second), ("--new-file \(second)", nil)] {
-            try succeed("key passphrase \(line) --db phone.db", named.map { ["SNAPSYNC_PASSPHRASE_FILE": $0] } ?? [:], in: scene)
+            try succeed("zone passphrase phone.db \(line)", named.map { ["SNAPSYNC_PASSPHRASE_FILE": $0] } ?? [:], in: scene)
             let same =
                 line == "--remove"
                 ? try scene.forge("d = json.load(open(key_file('phone'))); print(d['signingSeed'], d['sealingSeed'])")
@@ -102,14 +102,14 @@ import Testing
         }
         // Too short: nothing is stored.
         let short = try file("short", "secret", in: scene)
-        let run = try run("key passphrase --new-file \(short) --db phone.db", ["SNAPSYNC_PASSPHRASE_FILE": second], in: scene)
+        let run = try run("zone passphrase phone.db --new-file \(short)", ["SNAPSYNC_PASSPHRASE_FILE": second], in: scene)
         #expect(run.status == 78 && run.errorText.contains("shorter than 8 bytes"), "\(run.errorText)")
         #expect(try scene.forge(Self.unlock + "print(*unlocked(key_file('phone'), 'another passphrase')[1:])") == seeds)
     }
 
     @Test func aPersonTypesThePassphraseUnseen() throws {
         let scene = try SignedScene.sealedPhoneAndWatch()
-        try scene.succeed("generate --db phone.db --mark-read 3")
+        try scene.succeed("generate phone.db --mark-read 3")
         let answers = try scene.unseal(
             """
             import pty, select
@@ -140,13 +140,13 @@ import Testing
             print(shown.count('published version'))
             """)
         #expect(answers == "1\n")
-        try scene.succeed("sync --db watch.db")
+        try scene.succeed("sync watch.db")
         #expect(try scene.scene.contents("watch.db") == scene.scene.contents("phone.db"))
     }
 
     @Test func aForgedFileMakesNoMemoryBeTaken() throws {
         let (scene, variables) = try locked("--signed")
-        try scene.succeed("generate --db phone.db --mark-read 3")
+        try scene.succeed("generate phone.db --mark-read 3")
         let before = try scene.scene.cloudListing()
         let forgeries = try scene.forge(
             """
@@ -158,7 +158,7 @@ import Testing
                 f = copy.deepcopy(good)
                 change(f)
                 open(path, 'wb').write(text(f))
-                run = subprocess.run(['\(BuiltCommand.path())', 'sync', '--db', 'phone.db'], env=environment, capture_output=True, text=True)
+                run = subprocess.run(['\(BuiltCommand.path())', 'sync', 'phone.db'], env=environment, capture_output=True, text=True)
                 assert run.returncode == 78 and all(s in run.stderr for s in saying) and path[2:] in run.stderr, (run.returncode, run.stderr)
             for n, r, p in [(1 << 21, 8, 1), (1 << 62, 8, 1), (1 << 17, 1 << 20, 1), (1 << 17, 8, 1 << 20), (100000, 8, 1), (0, 8, 1), (-1, 8, 1), (2, 8, 1), (1 << 17, 0, 0)]:
                 attempt(lambda f: f['scrypt'].update(n=n, r=r, p=p), 'asks for scrypt with n %d, r %d, p %d' % (n, r, p))
@@ -179,13 +179,13 @@ import Testing
             """)
         #expect(forgeries == "True \n")
         #expect(try scene.scene.cloudListing() == before)
-        try succeed("sync --db phone.db", variables, in: scene)
+        try succeed("sync phone.db", variables, in: scene)
     }
 
     /// What systemd hands over with LoadCredential=snapsync-key and LoadCredential=snapsync-passphrase.
     @Test(arguments: Sample.of(["--sealed", "--signed"], oneIn: 2)) func systemdHandsOverKeysAndPassphrase(_ kind: String) throws {
         let (scene, _) = try locked(kind)
-        try scene.succeed("generate --db phone.db --mark-read 3")
+        try scene.succeed("generate phone.db --mark-read 3")
         let folder = scene.scene.scratch.path("credentials"), path = try keyFile("phone", in: scene)
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         try FileManager.default.moveItem(atPath: path, toPath: "\(folder)/snapsync-key")
@@ -193,23 +193,23 @@ import Testing
         // systemd's own modes are systemd's matter.
         try FileManager.default.setAttributes([.posixPermissions: 0o440], ofItemAtPath: "\(folder)/snapsync-key")
         let passphrase = try file("credentials/snapsync-passphrase", Self.passphrase, in: scene, mode: 0o440)
-        try succeed("sync --db phone.db", variables, in: scene)
+        try succeed("sync phone.db", variables, in: scene)
         let watch = ["SNAPSYNC_PASSPHRASE_FILE": scene.scene.scratch.path("passphrase")]
-        try succeed("sync --db watch.db", watch, in: scene)
+        try succeed("sync watch.db", watch, in: scene)
         #expect(try scene.scene.contents("watch.db") == scene.scene.contents("phone.db"))
-        let run = try run("key passphrase --remove --db phone.db", variables, in: scene)
+        let run = try run("zone passphrase phone.db --remove", variables, in: scene)
         #expect(run.status == 78 && run.errorText.contains("a credential of systemd is only read"), "\(run.errorText)")
         // Keys that are no credential, but locked with one.
         try FileManager.default.moveItem(atPath: "\(folder)/snapsync-key", toPath: path)
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
-        try scene.succeed("generate --db phone.db --mark-read 2")
+        try scene.succeed("generate phone.db --mark-read 2")
         #expect(FileManager.default.fileExists(atPath: passphrase))
-        try succeed("sync --db phone.db", variables, in: scene)
+        try succeed("sync phone.db", variables, in: scene)
     }
 
     @Test func keysThatAreThereAreNotTakenForLocked() throws {
         let scene = try SignedScene.phoneAndWatch()
-        let line = "init --db late.db --cloud cloud --role reader --device late --create"
+        let line = "join late.db cloud --name late"
         try scene.succeed(line)
         try FileManager.default.removeItem(atPath: scene.scene.scratch.path("late.db"))
         let variables = ["SNAPSYNC_PASSPHRASE_FILE": try file("passphrase", Self.passphrase, in: scene)]
@@ -230,8 +230,8 @@ import Testing
                 return call.text.contains("/keys/snapsync/keys/") && call.text.contains(".json") ? "keys" : nil
             }
         }
-        #expect(try protections("sync --db phone.db") == [])
-        try scene.succeed("generate --db phone.db --mark-read 3")
-        #expect(try protections("sync --db phone.db").prefix(3) == ["no core", "no dump", "keys"])
+        #expect(try protections("sync phone.db") == [])
+        try scene.succeed("generate phone.db --mark-read 3")
+        #expect(try protections("sync phone.db").prefix(3) == ["no core", "no dump", "keys"])
     }
 }

@@ -16,7 +16,7 @@ import Testing
     }
 
     private func join(_ scene: Scene, _ name: String, _ flags: String = "--key-range") throws -> [String: Any] {
-        try scene.json("init --db \(name).db --cloud cloud --role peer --device \(name) --datasets todo.json \(flags)")
+        try scene.json("init \(name).db cloud --peers --name \(name) --datasets todo.json \(flags)")
     }
 
     private func texts(_ scene: Scene, _ name: String) throws -> String { try scene.database("\(name).db").query("SELECT text FROM todo ORDER BY text") }
@@ -29,20 +29,20 @@ import Testing
         let scene = try scene()
         try scene.database("a.db").run(table)
         let before = try scene.database("a.db").dump()
-        let run = try scene.run("init --db a.db --cloud cloud --role peer --device a --datasets todo.json")
+        let run = try scene.run("init a.db cloud --peers --name a --datasets todo.json")
         Scene.checkRefusal(run, exit: 78, saying: ["two peers that insert at the same time give one key to two rows"] + says)
         #expect(try scene.database("a.db").dump() == before)
         #expect(!scene.scratch.exists("cloud"))
         // One device that publishes shares its keys with nobody.
-        try scene.succeed("init --db a.db --cloud cloud --role writer --device a --datasets todo.json")
+        try scene.succeed("init a.db cloud --name a --datasets todo.json")
     }
 
     @Test func rangeNeedsAutoincrement() throws {
         let scene = try scene()
         try scene.database("a.db").run(Self.plain)
-        let run = try scene.run("init --db a.db --cloud cloud --role peer --device a --datasets todo.json --key-range")
+        let run = try scene.run("init a.db cloud --peers --name a --datasets todo.json --key-range")
         Scene.checkRefusal(run, exit: 78, saying: ["without AUTOINCREMENT SQLite takes the highest key plus one"])
-        #expect(try scene.run("init --db a.db --cloud cloud --role reader --device a --datasets todo.json --key-range").status == 64)
+        #expect(try scene.run("join a.db cloud --name a --datasets todo.json --key-range").status == 64)
         let report = try join(scene, "a", "--key-range --shared-keys")
         #expect(report["keyRange"] == nil)
         #expect((report["warnings"] as? [String])?.count == 1)
@@ -60,7 +60,7 @@ import Testing
                 expected.append("first")
             }
             #expect(try join(scene, name)["keyRange"] as? Int == number)
-            if name == "a" { try scene.succeed("sync --db a.db") }
+            if name == "a" { try scene.succeed("sync a.db") }
         }
         for round in 0..<4 {
             for name in names {
@@ -69,13 +69,13 @@ import Testing
                     "INSERT INTO todo(text) VALUES('\(name)\(round)x'), ('\(name)\(round)y'); DELETE FROM todo WHERE text = '\(name)\(round)x'")
                 expected.append("\(name)\(round)y")
             }
-            for name in round % 2 == 0 ? names : names.reversed() { try scene.succeed("sync --db \(name).db") }
+            for name in round % 2 == 0 ? names : names.reversed() { try scene.succeed("sync \(name).db") }
         }
-        for name in names + names { try scene.succeed("sync --db \(name).db") }
+        for name in names + names { try scene.succeed("sync \(name).db") }
         for name in names {
             #expect(try texts(scene, name) == expected.sorted().joined(separator: "\n"))
-            #expect(try scene.json("status --db \(name).db")["conflicts"] as? Int == 0)
-            try scene.succeed("verify --all --local --db \(name).db")
+            #expect(try scene.json("status \(name).db")["conflicts"] as? Int == 0)
+            try scene.succeed("check \(name).db --all-versions --local")
         }
         // The creator's first keys are small, and every device's next key is its own.
         #expect(try scene.database("a.db").query("SELECT id FROM todo WHERE text = 'first'") == "1")
@@ -86,7 +86,7 @@ import Testing
         }
         #expect(next == ["0", "128", "64"])
         // Nobody is told of a dataset that nobody described.
-        #expect(!(try scene.succeed("sync --db a.db")).contains("snapshot_key_ranges"))
+        #expect(!(try scene.succeed("sync a.db")).contains("snapshot_key_ranges"))
     }
 
     /// A device that joins before the first version is told to wait; one that is set up again keeps its range; a copy gets another one.
@@ -94,7 +94,7 @@ import Testing
         let scene = try scene()
         for name in ["a", "b"] { try scene.database("\(name).db").run(Self.auto) }
         _ = try join(scene, "a")
-        let early = try scene.run("init --db b.db --cloud cloud --role peer --device b --datasets todo.json --key-range")
+        let early = try scene.run("init b.db cloud --peers --name b --datasets todo.json --key-range")
         Scene.checkRefusal(early, exit: 66, saying: ["nothing has been published yet", "run snapsync sync on a first"])
         #expect(try scene.database("b.db").query("SELECT count(*) FROM sqlite_schema WHERE name LIKE 'snapsync%'") == "0")
         try scene.database("a.db").run("INSERT INTO todo(text) VALUES('one')")
@@ -104,7 +104,7 @@ import Testing
         try scene.database("b.db").run("INSERT INTO todo(text) VALUES('two')")
         try scene.sync("b")
 
-        try scene.succeed("detach --db b.db")
+        try scene.succeed("detach b.db")
         try scene.database("b.db").run("INSERT INTO todo(text) VALUES('while detached')")
         #expect(try join(scene, "b", "--key-range --take-over --adopt")["keyRange"] as? Int == 1)
         try scene.sync("b")
@@ -129,14 +129,14 @@ import Testing
         for name in ["a", "b"] {
             try scene.database("\(name).db").run(Self.auto)
             _ = try join(scene, name)
-            try scene.succeed("sync --db \(name).db")
+            try scene.succeed("sync \(name).db")
         }
         for name in ["a", "b"] { try scene.database("\(name).db").run("INSERT INTO todo VALUES(77, 'by \(name)')") }
         try scene.sync("a")
-        #expect(try scene.succeed("sync --db b.db").contains("1 edit lost"))
-        let conflicts = try #require(try scene.json("conflicts --db b.db")["conflicts"] as? [[String: Any]])
+        #expect(try scene.succeed("sync b.db").contains("1 edit lost"))
+        let conflicts = try #require(try scene.json("conflicts b.db")["conflicts"] as? [[String: Any]])
         #expect(conflicts.first?["reason"] as? String == "sameKey")
-        try scene.succeed("conflicts take 1 --db b.db")
+        try scene.succeed("conflicts take b.db 1")
         try scene.sync("b", "a")
         #expect(try texts(scene, "a") == "by a\nby b")
         // What comes back gets a key of the device's own range.
@@ -150,11 +150,11 @@ import Testing
             try scene.database("\(name).db").run(Self.plain)
             #expect(
                 (try join(scene, name, "--shared-keys")["warnings"] as? [String])?.first?.contains("todo: SQLite gives new rows the next free integer") == true)
-            try scene.succeed("sync --db \(name).db")
+            try scene.succeed("sync \(name).db")
             try scene.database("\(name).db").run("INSERT INTO todo(text) VALUES('by \(name)')")
         }
         try scene.sync("a", "b", "a")
-        #expect(try scene.json("status --db b.db")["conflicts"] as? Int == 1)
+        #expect(try scene.json("status b.db")["conflicts"] as? Int == 1)
     }
 }
 

@@ -23,25 +23,25 @@ import Testing
 
     @Test func aRowOfTheLastInstantIsChangedAndDeletedAndReadersFollow() throws {
         let scene = try scene()
-        try scene.succeed("init --db one.db --cloud cloud --role writer --device one --datasets terms.json")
-        try scene.succeed("init --db two.db --cloud cloud --role reader --device two --datasets terms.json")
+        try scene.succeed("init one.db cloud --name one --datasets terms.json")
+        try scene.succeed("join two.db cloud --name two --datasets terms.json")
         for change in [
             "SELECT 1", "UPDATE terms SET text = 'x' WHERE id = 1", "UPDATE terms SET text = 'y' WHERE id = 1", "DELETE FROM terms WHERE id = 2",
             "INSERT INTO terms VALUES(2, '9999-12-31T23:59:59.999999Z', 'z')",
         ] {
             try scene.database("one.db").run(change)
-            try scene.succeed("export --db one.db --full")
-            try scene.succeed("import --db two.db")
+            try scene.succeed("export one.db --full")
+            try scene.succeed("import two.db")
             #expect(try rows(scene, "two.db") == rows(scene, "one.db"))
         }
-        try scene.succeed("verify --cloud cloud --all")
+        try scene.succeed("check cloud --all-versions")
     }
 
     @Test func twoPeersThatChangeSuchARowEndWithTheSame() throws {
         let scene = try scene()
-        try scene.succeed("init --db one.db --cloud cloud --role peer --device one --datasets terms.json --shared-keys")
+        try scene.succeed("init one.db cloud --peers --name one --datasets terms.json --shared-keys")
         try scene.sync("one")
-        try scene.succeed("init --db two.db --cloud cloud --role peer --device two --datasets terms.json --shared-keys")
+        try scene.succeed("init two.db cloud --peers --name two --datasets terms.json --shared-keys")
         try scene.sync("two")
         #expect(try rows(scene, "two.db") == rows(scene, "one.db"))
         for (one, two) in [

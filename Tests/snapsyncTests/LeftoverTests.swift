@@ -18,15 +18,15 @@ import Testing
         let temporaries = inZone.map { "\(Scene.zone)/\($0)" } + above
         for path in temporaries + foreign { try scene.scratch.write("", to: path) }
 
-        try scene.succeed("prune --keep-last 9 --db phone.db")
+        try scene.succeed("prune phone.db --keep-last 9")
         #expect(temporaries.allSatisfy { FileManager.default.fileExists(atPath: scene.scratch.path($0)) }, "younger than a day: its run may be at work")
         try scene.age()
-        let planned = try #require(try scene.json("prune --keep-last 9 --db phone.db --dry-run")["removedFiles"] as? [String])
+        let planned = try #require(try scene.json("prune phone.db --keep-last 9 -n")["removedFiles"] as? [String])
         #expect(planned.sorted() == inZone.sorted())
-        try scene.succeed("prune --keep-last 9 --db phone.db")
+        try scene.succeed("prune phone.db --keep-last 9")
         #expect(temporaries.allSatisfy { !FileManager.default.fileExists(atPath: scene.scratch.path($0)) })
         #expect(foreign.allSatisfy { FileManager.default.fileExists(atPath: scene.scratch.path($0)) })
-        #expect(try scene.succeed("verify --all --cloud cloud").hasSuffix("all is well\n"))
+        #expect(try scene.succeed("check cloud --all-versions").hasSuffix("all is well\n"))
     }
 
     /// A reader removes its message once a version has decided its edits. One that a sync tool brings back changes nothing, and the reader's next
@@ -41,7 +41,7 @@ import Testing
         try scene.sync("phone", "watch")
         #expect(!FileManager.default.fileExists(atPath: message))
         try FileManager.default.moveItem(atPath: scene.scratch.path("kept"), toPath: message)
-        #expect(try scene.succeed("sync --db phone.db") == "nothing new since version 2; nothing was written\n")
+        #expect(try scene.succeed("sync phone.db") == "nothing new since version 2; nothing was written\n")
         try scene.database("watch.db").run(mark.replacing("min(id)", with: "max(id)"))
         try scene.sync("watch")
         #expect(!FileManager.default.fileExists(atPath: message))
@@ -56,9 +56,9 @@ import Testing
     @Test(arguments: [(nil, 78), ("phone", 0), ("tablet", 78)] as [(String?, Int32)])
     func anInitThatEndedAfterItMadeTheZoneIsTakenUp(noted: String?, status: Int32) throws {
         let scene = try Scene()
-        try scene.succeed("generate --db phone.db --notifications 6 --buckets 2")
-        try scene.succeed("generate --db other.db --notifications 6 --buckets 2")
-        let made = try scene.json("init --db other.db --cloud cloud --role writer --device phone")
+        try scene.succeed("generate phone.db --notifications 6 --buckets 2")
+        try scene.succeed("generate other.db --notifications 6 --buckets 2")
+        let made = try scene.json("init other.db cloud --built-in --name phone")
         if let noted {
             let cloud = try #require(made["cloudUUID"] as? String)
             try scene.database("phone.db").run(
@@ -67,9 +67,9 @@ import Testing
                 INSERT INTO snapsync_beginning VALUES('\(cloud)', 'ZentikSyncZone', '\(noted)');
                 """)
         }
-        try scene.succeed("init --db phone.db --cloud cloud --role writer --device phone")
+        try scene.succeed("init phone.db cloud --built-in --name phone")
         #expect(try scene.value("SELECT count(*) FROM sqlite_master WHERE name = 'snapsync_beginning'", in: "phone.db") == "0")
-        let run = try scene.run("sync --db phone.db")
+        let run = try scene.run("sync phone.db")
         #expect(run.status == status, "\(run.errorText)")
     }
 
@@ -77,17 +77,17 @@ import Testing
     @Test func aQuietSyncStillTellsWhatItLeftUndone() throws {
         let scene = try Scene.phoneAndWatch()
         try scene.database("watch.db").run("UPDATE buckets SET color = '#010203' WHERE id = (SELECT min(id) FROM buckets)")
-        try scene.succeed("sync --quiet --db watch.db")
+        try scene.succeed("sync watch.db --quiet")
         let message = scene.scratch.path(try scene.newest("messages/watch"))
         try FileManager.default.moveItem(atPath: message, toPath: message + "-away")
         try FileManager.default.createDirectory(atPath: message, withIntermediateDirectories: false)
-        let run = try scene.run("sync --quiet --db phone.db")
+        let run = try scene.run("sync phone.db --quiet")
         #expect(run.status == 0 && run.text == "")
-        #expect(run.errorText == "snapsync: warning: 2 messages in the mailbox were set aside; snapsync messages --db phone.db says why\n", "\(run.errorText)")
+        #expect(run.errorText == "snapsync: warning: 2 messages in the mailbox were set aside; snapsync pending phone.db says why\n", "\(run.errorText)")
 
         try FileManager.default.removeItem(atPath: message)
         try FileManager.default.moveItem(atPath: message + "-away", toPath: message)
-        try scene.succeed("sync --quiet --db phone.db")
+        try scene.succeed("sync phone.db --quiet")
         #expect(try scene.contents("phone.db") == scene.contents("watch.db"))
     }
 }

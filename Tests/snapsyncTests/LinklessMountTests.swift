@@ -11,28 +11,28 @@ import Testing
 
     @Test(arguments: ["EIO", "EACCES"]) func filesArePutInPlaceByRenaming(error: String) throws {
         let scene = try Scene()
-        try scene.succeed("generate --db phone.db --notifications 5 --buckets 2")
+        try scene.succeed("generate phone.db --notifications 5 --buckets 2")
         for line in [
-            "init --db phone.db --cloud cloud --role writer --device phone", "export --db phone.db",
-            "init --db watch.db --cloud cloud --role reader --device watch --create", "sync --db watch.db",
+            "init phone.db cloud --built-in --name phone", "export phone.db",
+            "join watch.db cloud --name watch", "sync watch.db",
         ] {
             let run = try run(line, failing: "linkat", with: error, scene)
             #expect(run.status == 0, "\(line): \(run.errorText)")
         }
         #expect(try scene.contents("watch.db") == scene.contents("phone.db"))
-        let doctor = try run("doctor --db phone.db", failing: "linkat", with: error, scene)
+        let doctor = try run("check phone.db", failing: "linkat", with: error, scene)
         #expect(
             doctor.text.contains("the file system has renaming without replacing, and lacks files without a name, hard links"),
             "\(doctor.text)\(doctor.errorText)")
         #expect(try scene.cloudListing().entries.keys.filter { $0.contains(".snapsync-") } == [])
-        try scene.succeed("verify --all --cloud cloud")
+        try scene.succeed("check cloud --all-versions")
     }
 
     /// `init` says how each way failed, and leaves neither a folder nor a database.
     @Test(arguments: [("EIO", Int32(74), "rename without replacing: Input/output error"), ("EACCES", 77, "rename: Permission denied")])
     func initIsRefusedWhereRenamingFailsToo(error: String, status: Int32, reason: String) throws {
         let scene = try Scene()
-        let run = try run("init --db phone.db --cloud cloud --role writer --create", failing: "linkat,renameat2", with: error, scene)
+        let run = try run("init phone.db cloud --built-in", failing: "linkat,renameat2", with: error, scene)
         #expect(run.status == status && run.errorText.contains(reason), "\(run.status) \(run.errorText)")
         #expect(try FileListing(of: scene.scratch.path).entries.keys.sorted() == ["."])
     }

@@ -32,9 +32,9 @@ import Testing
     }
 
     private func settle(_ scene: Scene, at location: SourceLocation = #_sourceLocation) throws {
-        for name in ["b", "a", "b"] { try scene.succeed("sync --db \(name).db", at: location) }
+        for name in ["b", "a", "b"] { try scene.succeed("sync \(name).db", at: location) }
         #expect(try bytes(scene, "a.db") == bytes(scene, "b.db"), sourceLocation: location)
-        for name in ["a", "b"] { try scene.succeed("verify --local --db \(name).db", at: location) }
+        for name in ["a", "b"] { try scene.succeed("check \(name).db --local", at: location) }
     }
 
     @Test func tablesColumnsAndKeysStayApart() throws {
@@ -50,10 +50,10 @@ import Testing
         try settle(scene)
         #expect(try scene.database("a.db").run("SELECT hex(id), v FROM \"\(Self.other)\"") == "C3A9|x\n")
         #expect(try scene.database("a.db").run("SELECT v FROM K") == "kay\n")
-        try scene.succeed("diff 1 2 --values --db a.db")
+        try scene.succeed("diff a.db 1 2 --values")
         #expect(try bytes(scene, "a.db") != before)
         // Both directions: the applied version comes back row by row.
-        try scene.succeed("restore --version 1 --db a.db")
+        try scene.succeed("restore a.db 1")
         try settle(scene)
         #expect(try bytes(scene, "b.db") == before)
     }
@@ -65,9 +65,9 @@ import Testing
             ALTER TABLE "\(Self.one)" ADD COLUMN "n\(Self.one)"; ALTER TABLE "\(Self.one)" ADD COLUMN "n\(Self.other)";
             UPDATE "\(Self.one)" SET "n\(Self.one)" = 1, "n\(Self.other)" = 2; ALTER TABLE "\(Self.other)" RENAME COLUMN v TO "v\(Self.other)";
             """)
-        try scene.succeed("describe --update --db a.db")
+        try scene.succeed("tables adopt a.db")
         try scene.sync("a")
-        try scene.succeed("describe --update --create --db b.db")
+        try scene.succeed("tables adopt b.db --create")
         try scene.sync("b")
         let sql = "SELECT DISTINCT \"n\(Self.one)\", \"n\(Self.other)\" FROM \"\(Self.one)\""
         #expect(try scene.database("b.db").run(sql) == "1|2\n")
@@ -76,10 +76,10 @@ import Testing
     @Test func anOptionMeansTheTableOfItsBytes() throws {
         let scene = try Scene()
         try scene.database("a.db").run(Self.tables + Self.rows)
-        let said = try scene.json("describe --db a.db --tables \(Self.other),K")
+        let said = try scene.json("tables describe a.db --tables \(Self.other),K")
         let tables = try #require(said["tables"] as? [[String: Any]]).compactMap { $0["table"] as? String }
         #expect(tables.map { Array($0.utf8) } == [Array(Self.other.utf8), Array("K".utf8)])
-        let left = try scene.json("describe --db a.db --tables all --skip \(Self.one),\(Self.kelvin)")
+        let left = try scene.json("tables describe a.db --tables all --exclude \(Self.one),\(Self.kelvin)")
         let skipped = try #require(left["leftOut"] as? [[String: Any]]).compactMap { $0["table"] as? String }
         #expect(skipped.map { Array($0.utf8) } == [Array(Self.one.utf8), Array(Self.kelvin.utf8)])
     }
@@ -88,8 +88,8 @@ import Testing
         let scene = try peers()
         try scene.database("a.db").run("UPDATE \"\(Self.other)\" SET v = '\(Self.one)' WHERE id = '\(Self.one)'")
         try scene.database("b.db").run("UPDATE \"\(Self.other)\" SET v = '\(Self.other)' WHERE id = '\(Self.one)'")
-        for name in ["a", "b", "a"] { _ = try scene.run("sync --quiet --db \(name).db") }
-        let lost = try ["a", "b"].map { try #require(try scene.json("conflicts list --db \($0).db")["conflicts"] as? [Any]).count }
+        for name in ["a", "b", "a"] { _ = try scene.run("sync \(name).db --quiet") }
+        let lost = try ["a", "b"].map { try #require(try scene.json("conflicts list \($0).db")["conflicts"] as? [Any]).count }
         #expect(lost.reduce(0, +) == 1)
         #expect(try bytes(scene, "a.db") == bytes(scene, "b.db"))
     }
@@ -98,12 +98,12 @@ import Testing
         let scene = try Scene()
         for (name, value) in [(Self.one, "one"), (Self.other, "other")] {
             try scene.database("\(name).db").run("CREATE TABLE t(id TEXT PRIMARY KEY, v TEXT); INSERT INTO t VALUES('k', '\(value)')")
-            try scene.succeed("init --db \(name).db --cloud cloud\(name) --role writer --device w --tables all")
-            try scene.succeed("sync --db \(name).db")
+            try scene.succeed("init \(name).db cloud\(name) --name w")
+            try scene.succeed("sync \(name).db")
         }
         for (name, value) in [(Self.one, "one"), (Self.other, "other")] {
-            try scene.succeed("init --db r\(name).db --cloud cloud\(name) --role reader --device r --create")
-            try scene.succeed("sync --db r\(name).db")
+            try scene.succeed("join r\(name).db cloud\(name) --name r")
+            try scene.succeed("sync r\(name).db")
             #expect(try scene.database("r\(name).db").run("SELECT v FROM t") == "\(value)\n")
         }
     }

@@ -27,10 +27,10 @@ import Testing
     @Test func eachStepSaysWhatItWroteWhere() throws {
         let scene = try Scene()
         #expect(
-            try scene.succeed("generate --db phone.db --notifications 30 --buckets 4 --seed 9") == "phone.db: added 30 notifications in 4 buckets (seed 9)\n")
-        let made = try scene.succeed("init --db phone.db --cloud cloud --role writer --device phone")
+            try scene.succeed("generate phone.db --notifications 30 --buckets 4 --seed 9") == "phone.db: added 30 notifications in 4 buckets (seed 9)\n")
+        let made = try scene.succeed("init phone.db cloud --built-in --name phone")
         #expect(made.contains("phone.db is a writer of zone ZentikSyncZone in \(scene.scratch.path("cloud"))\n"))
-        let exported = try scene.succeed("export --db phone.db")
+        let exported = try scene.succeed("export phone.db")
         #expect(exported.hasPrefix("published version 1\n  buckets: 4 entities, "))
         for dataset in ["buckets", "notifications"] {
             let asset = try scene.asset(dataset)
@@ -39,8 +39,8 @@ import Testing
             let shown = size < 1000 ? "\(size) B" : "\((Double(size) / 100).rounded() / 10) kB"
             #expect(exported.contains(" as \(shown) in "), "\(shown) is not in \(exported)")
         }
-        try scene.succeed("init --db watch.db --cloud cloud --role reader --device watch --create")
-        let imported = try scene.succeed("import --db watch.db")
+        try scene.succeed("join watch.db cloud --name watch")
+        let imported = try scene.succeed("import watch.db")
         #expect(imported.hasPrefix("imported version 1\n  buckets: 4 entities of 2"))
         #expect(imported.contains("\n  notifications: 30 entities of 2"))
     }
@@ -121,16 +121,16 @@ import Testing
     @Test func exportWithNothingNewWritesNothing() throws {
         let scene = try Scene.phoneAndWatch()
         let before = try scene.cloudListing()
-        #expect(try scene.succeed("export --db phone.db") == "nothing new since version 1; nothing was written\n")
-        #expect(try scene.succeed("sync --db phone.db") == "nothing new since version 1; nothing was written\n")
-        #expect(try scene.succeed("sync --quiet --db phone.db") == "")
+        #expect(try scene.succeed("export phone.db") == "nothing new since version 1; nothing was written\n")
+        #expect(try scene.succeed("sync phone.db") == "nothing new since version 1; nothing was written\n")
+        #expect(try scene.succeed("sync phone.db --quiet") == "")
         #expect(try scene.cloudListing() == before)
         // A row written anew with the same values is an edit of its own instant (docs/internals/merge.md); it is published once.
         try scene.database("phone.db").run(
             "CREATE TEMP TABLE copy AS SELECT * FROM notifications; DELETE FROM notifications; INSERT INTO notifications SELECT * FROM copy ORDER BY id DESC")
-        #expect(try scene.json("export --db phone.db")["published"] as? Bool == true)
+        #expect(try scene.json("export phone.db")["published"] as? Bool == true)
         let after = try scene.cloudListing()
-        #expect(try scene.json("export --db phone.db")["published"] as? Bool == false)
+        #expect(try scene.json("export phone.db")["published"] as? Bool == false)
         #expect(try scene.cloudListing() == after)
     }
 
@@ -139,8 +139,8 @@ import Testing
         let (cloud, rows) = (try scene.cloudListing(), try scene.contents("watch.db"))
         // Behind the tracking's back: a sync would tell the writer.
         try scene.database("watch.db").run(SQLiteShell.untracked("UPDATE buckets SET color = '#untouched'"))
-        #expect(try scene.succeed("import --db watch.db") == "version 1 is here already; nothing was changed\n")
-        #expect(try scene.succeed("sync --db watch.db") == "version 1 is here already; nothing was changed\n")
+        #expect(try scene.succeed("import watch.db") == "version 1 is here already; nothing was changed\n")
+        #expect(try scene.succeed("sync watch.db") == "version 1 is here already; nothing was changed\n")
         #expect(try scene.database("watch.db").run("SELECT DISTINCT color FROM buckets") == "#untouched\n")
         #expect(try scene.cloudListing() == cloud)
         #expect(try scene.contents("watch.db") != rows)
@@ -150,7 +150,7 @@ import Testing
         let scene = try Scene.phoneAndWatch()
         let bucketsAsset = try scene.asset("buckets")
         try scene.markRead(1)
-        let report = try scene.json("export --db phone.db")
+        let report = try scene.json("export phone.db")
         #expect((report["written"] as? [[String: Any]])?.map { $0["name"] as? String } == ["notifications"])
         #expect(report["unchanged"] as? [String] == ["buckets"])
         #expect(try scene.asset("buckets") == bucketsAsset)
@@ -160,22 +160,22 @@ import Testing
     @Test func emptyDatasetsTravel() throws {
         let scene = try Scene.phoneAndWatch()
         try scene.database("phone.db").run("DELETE FROM notifications; DELETE FROM buckets")
-        try scene.succeed("export --db phone.db --allow-shrink all")
+        try scene.succeed("export phone.db --allow-shrink all")
         #expect(try Gzip.decompress(scene.scratch.path(scene.asset("notifications"))).suffix(3) == Data("]}\n".utf8))
         let container = try JSONDecoder().decode(NotificationsDataContainer.self, from: Gzip.decompress(scene.scratch.path(scene.asset("notifications"))))
         #expect(container.notifications.isEmpty)
-        try scene.succeed("import --db watch.db")
+        try scene.succeed("import watch.db")
         #expect(try scene.database("watch.db").run("SELECT (SELECT count(*) FROM notifications) + (SELECT count(*) FROM buckets)") == "0\n")
-        #expect(try scene.succeed("cat buckets --db watch.db").contains(",\"buckets\":[\n],\"deletions\":[{\"id\":"))
-        try scene.succeed("verify --all --local --db watch.db")
+        #expect(try scene.succeed("show watch.db buckets").contains(",\"buckets\":[\n],\"deletions\":[{\"id\":"))
+        try scene.succeed("check watch.db --all-versions --local")
     }
 
     @Test func firstVersionMayBeEmpty() throws {
         let scene = try Scene()
-        try scene.succeed("init --db phone.db --cloud cloud --role writer --device phone --create")
-        #expect(try scene.succeed("export --db phone.db").hasPrefix("published version 1\n  buckets: 0 entities"))
-        try scene.succeed("init --db watch.db --cloud cloud --role reader --device watch --create")
-        try scene.succeed("import --db watch.db")
-        #expect(try scene.json("status --db watch.db")["version"] as? Int == 1)
+        try scene.succeed("init phone.db cloud --built-in --name phone")
+        #expect(try scene.succeed("export phone.db").hasPrefix("published version 1\n  buckets: 0 entities"))
+        try scene.succeed("join watch.db cloud --name watch")
+        try scene.succeed("import watch.db")
+        #expect(try scene.json("status watch.db")["version"] as? Int == 1)
     }
 }

@@ -30,7 +30,7 @@ import Testing
         #expect(try scene.contents("watch.db") == scene.contents("phone.db"), sourceLocation: location)
         #expect(try names(scene) == [], sourceLocation: location)
         #expect(try scene.pendingEdits(of: "watch.db") == 0, sourceLocation: location)
-        for database in ["watch.db", "phone.db"] { try scene.succeed("verify --local --db \(database)", at: location) }
+        for database in ["watch.db", "phone.db"] { try scene.succeed("check \(database) --local", at: location) }
     }
 
     @Test(arguments: ["messages/watch", "messages"]) func messageWhoseFileVanishedIsPutBack(_ lost: String) throws {
@@ -41,23 +41,23 @@ import Testing
 
         // Looking says that it is gone, and changes nothing.
         #expect(
-            try scene.succeed("status --db watch.db").contains(
+            try scene.succeed("status watch.db").contains(
                 "\n  edits of readers: 2 handed over and not decided yet, their message is missing from the mailbox, and the next sync puts it back\n"))
-        #expect((try scene.json("status --db watch.db")["messages"] as? [String: Int])?["missing"] == 1)
+        #expect((try scene.json("status watch.db")["messages"] as? [String: Int])?["missing"] == 1)
         try scene.expectFinding(
-            "warning", "messages", "--db watch.db", exit: 75, saying: ["the message with this device's edits is not in the mailbox"],
-            remedy: "run: snapsync sync --db watch.db")
-        let told = try scene.json("messages --db watch.db")
+            "warning", "messages", "watch.db", exit: 75, saying: ["the message with this device's edits is not in the mailbox"],
+            remedy: "run: snapsync sync watch.db")
+        let told = try scene.json("pending watch.db")
         #expect((told["sent"] as? [Any])?.count == 2 && told["isMissing"] as? Bool == true)
         #expect(try self.names(scene) == [])
 
-        let report = try scene.json("sync --db watch.db")
+        let report = try scene.json("sync watch.db")
         #expect((report["messages"] as? [String: Int])?["putBack"] == 1)
         #expect(try self.names(scene) == names && scene.scratch.read("\(folder("watch"))/\(names[0])") == bytes)
-        #expect((try scene.json("status --db watch.db")["messages"] as? [String: Int])?["missing"] == 0)
-        let again = try scene.json("sync --db watch.db")
+        #expect((try scene.json("status watch.db")["messages"] as? [String: Int])?["missing"] == 0)
+        let again = try scene.json("sync watch.db")
         #expect((again["messages"] as? [String: Int])?["putBack"] == 0)
-        #expect(try scene.succeed("sync --db phone.db").contains("edits of readers: 2 applied"))
+        #expect(try scene.succeed("sync phone.db").contains("edits of readers: 2 applied"))
         try scene.sync("watch")
         #expect(try scene.database("phone.db").run(Self.marked) == "2\n")
         try expectSettled(scene)
@@ -67,9 +67,9 @@ import Testing
         let scene = try sent(4)
         let file = "\(folder("watch"))/\(try names(scene)[0])", bytes = try scene.scratch.read(file)
         try scene.scratch.edit(file) { $0 = damage == "half" ? $0.prefix($0.count / 2) : damage == "empty" ? Data() : Data(count: $0.count) }
-        #expect(try scene.succeed("sync --db phone.db").contains("1 message in the mailbox was set aside"))
+        #expect(try scene.succeed("sync phone.db").contains("1 message in the mailbox was set aside"))
         #expect(
-            try scene.succeed("sync --db watch.db").hasSuffix("put the message with undecided edits back: it was missing from the mailbox, or damaged there\n"))
+            try scene.succeed("sync watch.db").hasSuffix("put the message with undecided edits back: it was missing from the mailbox, or damaged there\n"))
         #expect(try scene.scratch.read(file) == bytes)
         try scene.sync("phone", "watch")
         #expect(try scene.database("phone.db").run(Self.marked) == "4\n")
@@ -81,7 +81,7 @@ import Testing
         let name = try names(scene)[0], file = "\(folder("watch"))/\(name)"
         try remove(file, scene)
         try FileManager.default.createDirectory(atPath: scene.scratch.path(file), withIntermediateDirectories: false)
-        Scene.checkRefusal(try scene.run("sync --db watch.db"), exit: 65, saying: [name, "something else than a plain file"])
+        Scene.checkRefusal(try scene.run("sync watch.db"), exit: 65, saying: [name, "something else than a plain file"])
         try scene.database("watch.db").run("DELETE FROM notifications WHERE id = (SELECT max(id) FROM notifications)")
         try scene.sync("watch")
         #expect(try names(scene).count == 2)
@@ -101,11 +101,11 @@ import Testing
         try scene.scratch.copy(scene.scratch.path("backup.db"), to: name)
         let mark = Self.mark.replacing("ORDER BY id LIMIT", with: "ORDER BY id DESC LIMIT")
         try scene.database(name).run("\(mark) 1)")
-        #expect(try scene.succeed("sync --db \(name)").contains("warning: another database has synced as watch: "))
-        for database in ["phone.db", "watch.db", name, "watch.db"] { try scene.succeed("sync --db \(database)") }
+        #expect(try scene.succeed("sync \(name)").contains("warning: another database has synced as watch: "))
+        for database in ["phone.db", "watch.db", name, "watch.db"] { try scene.succeed("sync \(database)") }
         #expect(try scene.database("phone.db").run(Self.marked) == "2\n")
         #expect(try scene.contents(name) == scene.contents("phone.db"))
-        try scene.succeed("verify --local --db \(name)")
+        try scene.succeed("check \(name) --local")
         // Nobody removes the message of a database that is lost.
         if name != "watch.db" { try expectSettled(scene) }
     }
@@ -114,7 +114,7 @@ import Testing
     @Test func aMessageIsNotReplacedByOneWithoutItsEdits() throws {
         let scene = try sent(1)
         try FileManager.default.removeItem(atPath: scene.scratch.path("watch.db"))
-        try scene.succeed("init --db watch.db --cloud cloud --role reader --device watch --create --take-over")
+        try scene.succeed("join watch.db cloud --name watch --take-over")
         try scene.sync("watch")
         try scene.database("watch.db").run("DELETE FROM notifications WHERE id = (SELECT max(id) FROM notifications)")
         try scene.sync("watch")
@@ -129,18 +129,18 @@ import Testing
         try scene.sync("phone")
         // Somebody removes the file before its author has the version that decides its edits: the author imports that first.
         try remove(folder("watch"), scene)
-        #expect(try scene.json("sync --db watch.db")["messages"] == nil)
+        #expect(try scene.json("sync watch.db")["messages"] == nil)
         try expectSettled(scene)
     }
 
     /// The reader's copy of the folder lost the message before it brought the version that decides it.
     @Test func decisionThatHasNotArrivedLeavesTheEffectOnce() throws {
         let scene = try Scene()
-        try scene.succeed("generate --db phone.db --notifications 6 --buckets 1")
-        try scene.succeed("init --db phone.db --cloud one --role writer --device phone")
+        try scene.succeed("generate phone.db --notifications 6 --buckets 1")
+        try scene.succeed("init phone.db one --built-in --name phone")
         try scene.sync("phone")
         try scene.replicate("one", "two", conflict: nil)
-        try scene.succeed("init --db watch.db --cloud two --role reader --device watch --create")
+        try scene.succeed("join watch.db two --name watch")
         try scene.sync("watch")
         try scene.database("watch.db").run("\(Self.mark) 1)")
         try scene.sync("watch")
@@ -150,7 +150,7 @@ import Testing
         try scene.database("phone.db").run("UPDATE notifications SET readAt = NULL WHERE readAt = '2026-11-20T10:00:00Z'")
         try scene.sync("phone")
         for cloud in ["one", "two"] { try remove(folder("watch", cloud), scene) }
-        #expect((try scene.json("sync --db watch.db")["messages"] as? [String: Int])?["putBack"] == 1)
+        #expect((try scene.json("sync watch.db")["messages"] as? [String: Int])?["putBack"] == 1)
         try scene.replicate("one", "two", conflict: nil)
         try scene.sync("phone", "watch")
         #expect(try names(scene, in: "two") == [])

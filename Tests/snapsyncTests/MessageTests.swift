@@ -5,7 +5,7 @@ import Testing
 /// What is changed at a reader travels to the writer and comes back in the next version; all by the built command.
 @Suite(.runsPrograms) struct MessageTests {
     /// Both sides in turn: the reader tells, the writer applies and publishes, the reader imports the answer.
-    private func round(_ scene: Scene) throws { for database in ["watch.db", "phone.db", "watch.db"] { try scene.succeed("sync --db \(database)") } }
+    private func round(_ scene: Scene) throws { for database in ["watch.db", "phone.db", "watch.db"] { try scene.succeed("sync \(database)") } }
 
     /// The messages' files.
     private func mailbox(_ scene: Scene, of device: String = "watch") throws -> [String] {
@@ -18,7 +18,7 @@ import Testing
         #expect(try scene.contents("watch.db") == scene.contents("phone.db"), sourceLocation: location)
         #expect(try mailbox(scene) == [], sourceLocation: location)
         #expect(try scene.pendingEdits(of: "watch.db") == 0, sourceLocation: location)
-        for database in ["watch.db", "phone.db"] { try scene.succeed("verify --local --db \(database)", at: location) }
+        for database in ["watch.db", "phone.db"] { try scene.succeed("check \(database) --local", at: location) }
     }
 
     @Test func readMarksTravelAndTheOverlayEnds() throws {
@@ -26,17 +26,17 @@ import Testing
         try scene.database("watch.db").run(
             "UPDATE notifications SET readAt = '2026-11-20T10:00:00Z' WHERE id IN (SELECT id FROM notifications ORDER BY id LIMIT 3)")
         let read = "SELECT count(*) FROM notifications WHERE readAt = '2026-11-20T10:00:00Z'"
-        #expect(try scene.succeed("sync --db watch.db").hasSuffix("sent 3 edits to the publisher\n"))
+        #expect(try scene.succeed("sync watch.db").hasSuffix("sent 3 edits to the publisher\n"))
         #expect(try mailbox(scene).count == 1)
-        #expect(try scene.succeed("messages --cloud cloud").hasPrefix("3 edits in the mailbox of ZentikSyncZone\n  update notifications "))
-        #expect(try scene.succeed("status --db watch.db").contains("\n  edits of readers: 3 handed over and not decided yet\n"))
-        #expect(try scene.succeed("status --db phone.db").contains("\n  edits of readers: 3 to be decided here\n"))
-        #expect(try scene.succeed("sync --db phone.db").contains("\n  edits of readers: 3 applied\n"))
+        #expect(try scene.succeed("pending cloud").hasPrefix("3 edits in the mailbox of ZentikSyncZone\n  update notifications "))
+        #expect(try scene.succeed("status watch.db").contains("\n  edits of readers: 3 handed over and not decided yet\n"))
+        #expect(try scene.succeed("status phone.db").contains("\n  edits of readers: 3 to be decided here\n"))
+        #expect(try scene.succeed("sync phone.db").contains("\n  edits of readers: 3 applied\n"))
         #expect(try scene.database("phone.db").run(read) == "3\n")
         try scene.sync("watch")
         #expect(try scene.database("watch.db").run(read) == "3\n")
         try expectSettled(scene)
-        #expect(try scene.succeed("sync --db phone.db") == "nothing new since version 2; nothing was written\n")
+        #expect(try scene.succeed("sync phone.db") == "nothing new since version 2; nothing was written\n")
     }
 
     @Test func aMessageIsJSONWithASealThatOtherToolsCheck() throws {
@@ -119,7 +119,7 @@ import Testing
         try scene.database("phone.db").run(Self.bucket)
         try scene.sync("phone")
         try scene.age()
-        try scene.succeed("prune --keep-last 1 --db phone.db")
+        try scene.succeed("prune phone.db --keep-last 1")
         try scene.database("watch.db").run(Self.bucket)
         try scene.database("watch.db").run("DELETE FROM buckets WHERE id = 'b'")
         try round(scene)
@@ -134,8 +134,8 @@ import Testing
         // The reader has not read the answer yet when it deletes its bucket.
         for database in ["watch.db", "phone.db"] { try scene.database(database).run("DELETE FROM buckets WHERE id = 'b'") }
         try scene.sync("phone")
-        #expect(!(try scene.succeed("sync --db watch.db")).contains("sent "))
-        #expect(try scene.succeed("sync --db phone.db") == "nothing new since version 3; nothing was written\n")
+        #expect(!(try scene.succeed("sync watch.db")).contains("sent "))
+        #expect(try scene.succeed("sync phone.db") == "nothing new since version 3; nothing was written\n")
         try expectSettled(scene)
     }
 
@@ -163,7 +163,7 @@ import Testing
         try scene.database("watch.db").run("UPDATE notifications SET readAt = '2026-11-20T10:00:00Z' WHERE id = \(key)")
         try scene.database("phone.db").run("UPDATE notifications SET title = 'corrected' WHERE id = \(key)")
         try scene.sync("phone")
-        try scene.succeed("import --db watch.db")
+        try scene.succeed("import watch.db")
         #expect(try scene.database("watch.db").run("SELECT title, readAt FROM notifications WHERE id = \(key)") == "corrected|2026-11-20T10:00:00Z\n")
         #expect(try mailbox(scene) == [])
         try round(scene)
@@ -185,13 +185,13 @@ import Testing
                 "UPDATE notifications SET body = 'of the writer' WHERE id = (SELECT id FROM notifications ORDER BY id LIMIT 1 OFFSET 5)")
             #expect(try scene.database("watch.db").run("SELECT count(*) FROM notifications WHERE title IN ('mine', 'mine, too', 'new')") == "3\n")
             #expect(try mailbox(scene) == [])
-            let messages = try #require(try scene.json("status --db watch.db")["messages"] as? [String: Int])
+            let messages = try #require(try scene.json("status watch.db")["messages"] as? [String: Int])
             #expect(messages == ["unanswered": 0, "missing": 0, "overlays": 3, "waiting": 0])
         }
         #expect(
             try scene.database("phone.db").run("SELECT count(*), max(title) LIKE 'mine%' FROM notifications WHERE readAt = '2026-11-20T10:00:00Z'") == "1|0\n")
-        try scene.succeed("verify --local --db watch.db")
-        #expect(try scene.succeed("messages --db watch.db").contains("  stays here: insert notifications made here: readers may not add rows\n"))
+        try scene.succeed("check watch.db --local")
+        #expect(try scene.succeed("pending watch.db").contains("  stays here: insert notifications made here: readers may not add rows\n"))
     }
 
     @Test func whatIsNoMessageIsSetAsideAndStopsNothing() throws {
@@ -253,7 +253,7 @@ import Testing
             os.symlink('/etc/passwd', box + '/watch/' + '%032x.json' % 6)
             assert count == 20
             """, [scene.scratch.path(Scene.zone)])
-        let report = try scene.json("messages --db phone.db")
+        let report = try scene.json("pending phone.db")
         #expect((report["waiting"] as? [[String: Any]])?.count == 2)
         let setAside = try #require(report["setAside"] as? [[String: String]])
         let reasons = setAside.compactMap { $0["reason"] }
@@ -267,10 +267,10 @@ import Testing
             "its name is not 32 hexadecimal digits and .json", "cut short or not a message", "its body is not a JSON object", "not a plain file",
         ] { #expect(reasons.contains { $0.contains(reason) }, "\(reason) is not in \(reasons)") }
         #expect(reasons.contains { $0.hasSuffix("at most 1048576 are allowed") })
-        let exported = try scene.succeed("sync --db phone.db")
+        let exported = try scene.succeed("sync phone.db")
         #expect(
             exported.contains(
-                "edits of readers: 2 applied, 1 refused\n  warning: 21 messages in the mailbox were set aside; snapsync messages --db phone.db says why"),
+                "edits of readers: 2 applied, 1 refused\n  warning: 21 messages in the mailbox were set aside; snapsync pending phone.db says why"),
             "\(exported)"
         )
         try scene.sync("watch")
@@ -281,15 +281,15 @@ import Testing
     @Test func aFullSyncIsAskedForAndComes() throws {
         let scene = try Scene.phoneAndWatch()
         let asset = try scene.asset("notifications")
-        #expect(try scene.succeed("messages --db watch.db --request-full").contains("\n  fullSync from watch\n"))
-        try scene.succeed("messages --db watch.db --request-full")
+        #expect(try scene.succeed("repair watch.db --request-full").contains("\n  fullSync from watch\n"))
+        try scene.succeed("repair watch.db --request-full")
         #expect(try mailbox(scene).count == 1)
-        #expect(try scene.succeed("sync --db phone.db").hasPrefix("published version 2\n  buckets: 4 entities"))
+        #expect(try scene.succeed("sync phone.db").hasPrefix("published version 2\n  buckets: 4 entities"))
         #expect(try scene.asset("notifications") != asset)
-        #expect(try scene.succeed("sync --db phone.db") == "nothing new since version 2; nothing was written\n")
+        #expect(try scene.succeed("sync phone.db") == "nothing new since version 2; nothing was written\n")
         try scene.sync("watch")
         try expectSettled(scene)
-        Scene.checkRefusal(try scene.run("messages --db phone.db --request-full"), exit: 78, saying: ["publishes itself", "export --full"])
+        Scene.checkRefusal(try scene.run("repair phone.db --request-full"), exit: 78, saying: ["publishes itself", "export --full"])
     }
 
     /// Both devices tell of it, and the reader has the publisher's row.
@@ -302,12 +302,12 @@ import Testing
         try round(scene)
         #expect(try scene.database("phone.db").run("SELECT name FROM buckets ORDER BY id LIMIT 2").split(separator: "\n") == names)
         #expect(try scene.contents("watch.db") == scene.contents("phone.db"))
-        #expect(try scene.succeed("conflicts --db phone.db").contains("(valueTaken)"))
-        #expect(try scene.succeed("conflicts --db watch.db").contains("(refused)"))
+        #expect(try scene.succeed("conflicts phone.db").contains("(valueTaken)"))
+        #expect(try scene.succeed("conflicts watch.db").contains("(refused)"))
         #expect(try mailbox(scene) == [])
         try scene.sync("watch")
         #expect(try mailbox(scene) == [])
-        #expect(try scene.succeed("sync --db phone.db").hasPrefix("nothing new"))
+        #expect(try scene.succeed("sync phone.db").hasPrefix("nothing new"))
     }
 
     /// The publisher refused the first edit for a later value of its own, which the reader had not seen when it made the second.
@@ -323,8 +323,8 @@ import Testing
         try scene.sync("a", "b", "a", "b")
         let row = try scene.database("a.db").run("SELECT v FROM t")
         #expect(try scene.database("b.db").run("SELECT v FROM t") == row)
-        #expect(try row == "of a\n" || scene.succeed("conflicts --db b.db").contains("v: \"of a\" lost"))
-        #expect(try scene.succeed("conflicts --db a.db").contains("v: \"of b\" lost"))
+        #expect(try row == "of a\n" || scene.succeed("conflicts b.db").contains("v: \"of a\" lost"))
+        #expect(try scene.succeed("conflicts a.db").contains("v: \"of b\" lost"))
     }
 
     /// Of a pair: a writer that takes all edits of its readers, and one of them.
@@ -348,7 +348,7 @@ import Testing
         try scene.sync("b")
         for (name, reason) in [("a", "(refused: the trigger closed failed (it is closed))"), ("b", "(refused)")] {
             #expect(try scene.database("\(name).db").run("SELECT group_concat(id || name || n) FROM t") == "2two2,3three30,5five5\n")
-            #expect(try scene.succeed("conflicts --db \(name).db").contains(reason))
+            #expect(try scene.succeed("conflicts \(name).db").contains(reason))
         }
         #expect(try scene.sync("b").contains("nothing") && scene.sync("a").contains("nothing"))
     }
@@ -363,14 +363,14 @@ import Testing
         try scene.sync("a", "b", "a", "b")
         for name in ["a", "b"] {
             #expect(try scene.database("\(name).db").run("SELECT count(*) FROM t") == "2\n")
-            #expect(try scene.succeed("conflicts --db \(name).db") == "no edit has lost to another one\n")
+            #expect(try scene.succeed("conflicts \(name).db") == "no edit has lost to another one\n")
         }
         // Of an edit of two columns only one is refused.
         try scene.database("a.db").run("UPDATE t SET u = 'taken' WHERE id = 1")
         try scene.database("b.db").run("UPDATE t SET a = 'x', u = 'taken' WHERE id = 2")
         try scene.sync("b", "a", "b")
         #expect(try scene.database("b.db").run("SELECT a, u FROM t WHERE id = 2") == "x|two\n")
-        let told = try scene.succeed("conflicts --db b.db")
+        let told = try scene.succeed("conflicts b.db")
         #expect(told.contains(#"u: "taken" lost"#) && !told.contains("a: "), "\(told)")
     }
 
@@ -379,7 +379,7 @@ import Testing
         try scene.database("watch.db").run("DELETE FROM notifications WHERE rowid % 3 = 0")
         try round(scene)
         for database in ["watch.db", "phone.db"] {
-            try scene.succeed("detach --db \(database)")
+            try scene.succeed("detach \(database)")
             #expect(try scene.database(database).run("SELECT name FROM sqlite_schema WHERE name LIKE 'snapsync%'") == "")
         }
     }
@@ -395,7 +395,7 @@ import Testing
         try scene.database("watch.db").run(
             "UPDATE notifications SET readAt = '2026-11-20T10:00:00Z' WHERE id = '\(key)'; UPDATE notifications SET \(assignment) WHERE id = '\(key)'")
         try scene.age()
-        try scene.succeed("prune --db phone.db --keep-last 1")
+        try scene.succeed("prune phone.db --keep-last 1")
         for _ in 0..<2 { try round(scene) }
         #expect(try scene.contents("watch.db") == scene.contents("phone.db"))
         #expect(try scene.database("watch.db").run("SELECT count(*) FROM snapsync_changes; SELECT count(*) FROM notifications WHERE id = '\(key)'") == "0\n0\n")

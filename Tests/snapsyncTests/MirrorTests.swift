@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `snapsync mirror`: a second place for a cloud, by the built command, judged by the files themselves.
+/// `snapsync copy`: a second place for a cloud, by the built command, judged by the files themselves.
 @Suite(.runsPrograms) struct MirrorTests {
     /// The files of a cloud but for the devices' own: reports, messages and the queue.
     private func files(_ folder: String, in scene: Scene) throws -> [String: Data] {
@@ -25,29 +25,29 @@ import Testing
         let second = try #require((try scene.json("mirror cloud copy")["zones"] as? [[String: Any]])?.first)
         #expect(second["versions"] as? Int == 3 && second["newestVersion"] as? Int == 4)
         #expect(try files("copy", in: scene) == files("cloud", in: scene))
-        #expect(try scene.succeed("verify --all --cloud copy").contains("all is well"))
+        #expect(try scene.succeed("check copy --all-versions").contains("all is well"))
         // A reader of the copy has what a reader of the cloud has.
-        try scene.succeed("init --db desk.db --cloud copy --role reader --device desk --create")
-        try scene.succeed("sync --db desk.db")
-        try scene.succeed("sync --db watch.db")
+        try scene.succeed("join desk.db copy --name desk")
+        try scene.succeed("sync desk.db")
+        try scene.succeed("sync watch.db")
         #expect(try scene.contents("desk.db") == scene.contents("watch.db"))
     }
 
     @Test func moveKeepsPinsAndPrunedHistories() throws {
         let scene = try Scene.phoneAndWatch()
-        try scene.succeed("pin 1 --db phone.db --name first")
+        try scene.succeed("pin phone.db 1 --name first")
         try scene.publishMore(40)
-        try scene.succeed("sync --db watch.db")
-        try scene.succeed("prune --keep-last 2 --db phone.db")
-        let pinned = try scene.succeed("cat buckets --version 1 --db phone.db")
+        try scene.succeed("sync watch.db")
+        try scene.succeed("prune phone.db --keep-last 2")
+        let pinned = try scene.succeed("show phone.db buckets --at 1")
         try scene.succeed("mirror cloud new")
         try FileManager.default.moveItem(atPath: scene.scratch.path("cloud"), toPath: scene.scratch.path("old"))
-        for name in ["phone", "watch"] { try scene.succeed("relocate --db \(name).db --cloud new") }
-        #expect(try scene.succeed("cat buckets --version 1 --db phone.db") == pinned)
+        for name in ["phone", "watch"] { try scene.succeed("device move \(name).db new") }
+        #expect(try scene.succeed("show phone.db buckets --at 1") == pinned)
         try scene.publishMore(2)
-        try scene.succeed("sync --db watch.db")
+        try scene.succeed("sync watch.db")
         #expect(try scene.contents("phone.db") == scene.contents("watch.db"))
-        #expect(try scene.succeed("verify --all --cloud new").contains("all is well"))
+        #expect(try scene.succeed("check new --all-versions").contains("all is well"))
         // What was published in the copy is not mixed with the old place, and can be brought back to it.
         try scene.refuse("mirror old new", exit: 78, saying: ["it has version", "ends at version"])
         try scene.succeed("mirror new old")
@@ -57,13 +57,13 @@ import Testing
     /// The versions of a zone that was signed since are removed, and a copy has some of them: it keeps these, and gets the next zone.
     @Test func aZoneThatGoesOnElsewhereKeepsWhatTheCopyHas() throws {
         let scene = try SignedScene()
-        try scene.succeed("generate --db phone.db --notifications 20 --buckets 3")
-        try scene.succeed("init --db phone.db --cloud cloud --role writer --device phone")
-        try scene.succeed("sync --db phone.db")
+        try scene.succeed("generate phone.db --notifications 20 --buckets 3")
+        try scene.succeed("init phone.db cloud --built-in --name phone")
+        try scene.succeed("sync phone.db")
         try scene.succeed("mirror cloud copy")
-        try scene.succeed("generate --db phone.db --mark-read 3")
-        try scene.succeed("sync --db phone.db")
-        try scene.succeed("sign --prune-old --db phone.db")
+        try scene.succeed("generate phone.db --mark-read 3")
+        try scene.succeed("sync phone.db")
+        try scene.succeed("zone sign phone.db --prune-old")
         for _ in 0..<2 {
             let report = try scene.json("mirror cloud copy")
             let zones = try #require(report["zones"] as? [[String: Any]])
@@ -72,12 +72,12 @@ import Testing
             #expect(zones[1]["successor"] == nil && zones[1]["newestVersion"] as? Int == 1)
         }
         #expect(try scene.succeed("mirror cloud copy").contains("the copy keeps those that it has, newest version 1"))
-        #expect(try scene.succeed("cat buckets --cloud copy --version 1").contains("buckets"))
+        #expect(try scene.succeed("show copy buckets --at 1").contains("buckets"))
         try scene.succeed("mirror cloud fresh")
-        let words = try #require(try scene.json("member list --db phone.db")["creator"] as? String)
+        let words = try #require(try scene.json("zone members phone.db")["creator"] as? String)
         for place in ["copy", "fresh"] {
-            try scene.succeed("init --db \(place).db --cloud \(place) --role reader --device \(place) --create --zone ZentikSyncZone-signed --trust \(words)")
-            try scene.succeed("sync --db \(place).db")
+            try scene.succeed("join \(place).db \(place) --name \(place) --zone ZentikSyncZone-signed --trust \(words)")
+            try scene.succeed("sync \(place).db")
             try #expect(scene.scene.contents("\(place).db") == scene.scene.contents("phone.db"))
         }
     }
@@ -101,7 +101,7 @@ import Testing
             // Commits come last and in their order; each has its assets.
             let commits = copied.keys.filter { $0.contains("/commits/") && $0.hasSuffix(".json") }.sorted()
             #expect(commits == whole.keys.filter { $0.contains("/commits/") }.sorted().prefix(commits.count).map(\.self))
-            if !commits.isEmpty, ends.insert(commits.count).inserted { #expect(try scene.succeed("verify --all --cloud copy").contains("all is well")) }
+            if !commits.isEmpty, ends.insert(commits.count).inserted { #expect(try scene.succeed("check copy --all-versions").contains("all is well")) }
             if killed.status == 0 { break }
             try scene.succeed("mirror cloud copy")
             #expect(try files("copy", in: scene).filter { !$0.key.contains(".snapsync-") } == whole)
@@ -122,7 +122,7 @@ import Testing
 
     @Test func otherPlacesAreRefused() throws {
         let scene = try Scene.phone()
-        try scene.succeed("init --db other.db --cloud elsewhere --role writer --device other --create")
+        try scene.succeed("init other.db elsewhere --built-in --name other")
         try scene.refuse("mirror cloud elsewhere", exit: 78, saying: ["not a copy of"])
         try scene.refuse("mirror cloud cloud", exit: 78, saying: ["not copied into itself"])
         try scene.refuse("mirror missing copy", exit: 69, saying: ["missing"])

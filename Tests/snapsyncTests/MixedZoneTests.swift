@@ -10,8 +10,8 @@ import Testing
     /// Two peers and a reader that have version 1.
     private func zone() throws -> Scene {
         try Scene.copy(of: "peers and a reader", from: .deskAndLaptop(notifications: 12)) { scene in
-            try scene.succeed("init --db watch.db --cloud cloud --role reader --device watch --create")
-            for name in Self.all { try scene.succeed("sync --db \(name)") }
+            try scene.succeed("join watch.db cloud --name watch")
+            for name in Self.all { try scene.succeed("sync \(name)") }
         }
     }
 
@@ -22,9 +22,9 @@ import Testing
         let rows = try scene.contents("desk.db")
         for name in Self.all {
             #expect(try scene.contents(name) == rows, "\(name)", sourceLocation: location)
-            try scene.succeed("verify --local --db \(name)", at: location)
+            try scene.succeed("check \(name) --local", at: location)
         }
-        #expect(try scene.json("messages --cloud cloud")["waiting"] as? [String] == [], sourceLocation: location)
+        #expect(try scene.json("pending cloud")["waiting"] as? [String] == [], sourceLocation: location)
     }
 
     @Test func aReadMarkIsAppliedByWhicheverPeerIsFirstAndJoinsItsEdits() throws {
@@ -33,17 +33,17 @@ import Testing
         try edit(scene, "watch.db", "UPDATE notifications SET readAt = '2026-11-20T10:00:00Z' WHERE id IN (SELECT id FROM notifications ORDER BY id LIMIT 2)")
         try scene.sync("watch")
         try edit(scene, "laptop.db", "UPDATE notifications SET title = 'laptop' WHERE id = (SELECT min(id) FROM notifications)")
-        let laptop = try #require(try scene.json("sync --db laptop.db")["exported"] as? [String: Any])
+        let laptop = try #require(try scene.json("sync laptop.db")["exported"] as? [String: Any])
         #expect(laptop["version"] as? Int == 2 && laptop["messagesApplied"] as? Int == 2)
         // The file still lies there, but another peer has answered it.
-        let desk = try #require(try scene.json("sync --db desk.db")["exported"] as? [String: Any])
+        let desk = try #require(try scene.json("sync desk.db")["exported"] as? [String: Any])
         #expect(desk["published"] as? Bool == false)
         try scene.sync("watch")
         try expectSettled(scene)
         #expect(try scene.value(marked + " AND title = 'laptop'", in: "desk.db") == "1")
         #expect(try scene.value(marked, in: "desk.db") == "2")
-        for name in Self.publishers { #expect(try scene.json("sync --db \(name)")["imported"] == nil) }
-        #expect(try scene.json("history --cloud cloud")["newestVersion"] as? Int == 2)
+        for name in Self.publishers { #expect(try scene.json("sync \(name)")["imported"] == nil) }
+        #expect(try scene.json("log cloud")["newestVersion"] as? Int == 2)
     }
 
     @Test func whatAPeerRestoresAndUndoesReachesEverybody() throws {
@@ -53,17 +53,17 @@ import Testing
             scene, "desk.db",
             "UPDATE notifications SET title = 'desk' WHERE id = (SELECT min(id) FROM notifications); DELETE FROM notifications WHERE id = (SELECT max(id) FROM notifications)"
         )
-        for name in Self.all { try scene.succeed("sync --db \(name)") }
+        for name in Self.all { try scene.succeed("sync \(name)") }
         let second = try scene.contents("desk.db")
-        try scene.succeed("restore --version 1 --db laptop.db")
+        try scene.succeed("restore laptop.db 1")
         // Another peer publishes between the restoring and its commit; what it changed is not restored.
         try edit(scene, "desk.db", "UPDATE buckets SET name = 'desk'")
         try scene.sync("desk", "laptop", "desk", "watch")
         try expectSettled(scene)
         #expect(try scene.database("desk.db").values(of: "buckets", orderedBy: "id") != first)
         #expect(first.hasSuffix(try scene.database("watch.db").values(of: "notifications", orderedBy: "id")))
-        #expect(try #require(try scene.json("history --cloud cloud")["pins"] as? [[String: Any]]).compactMap { $0["version"] as? Int } == [2])
-        try scene.succeed("undo --db laptop.db")
+        #expect(try #require(try scene.json("log cloud")["pins"] as? [[String: Any]]).compactMap { $0["version"] as? Int } == [2])
+        try scene.succeed("undo laptop.db")
         try scene.sync("laptop", "desk", "watch")
         try expectSettled(scene)
         #expect(try scene.contents("watch.db") == second)
@@ -74,11 +74,11 @@ import Testing
         for name in Self.publishers { try edit(scene, name, "UPDATE buckets SET color = '#\(name)'") }
         try scene.sync("laptop")
         // Desk's are the earlier edits; they win for it says so.
-        #expect(try scene.json("replace cloud --yes --db desk.db")["exported"] is [String: Any])
+        #expect(try scene.json("export desk.db --replace --yes")["exported"] is [String: Any])
         try scene.sync("laptop", "watch")
         try expectSettled(scene)
         #expect(try scene.value("SELECT DISTINCT color FROM buckets", in: "watch.db") == "#desk.db")
-        try scene.succeed("undo --db desk.db")
+        try scene.succeed("undo desk.db")
         try scene.sync("desk", "laptop", "watch")
         try expectSettled(scene)
         #expect(try scene.value("SELECT DISTINCT color FROM buckets", in: "watch.db") == "#laptop.db")
@@ -89,14 +89,14 @@ import Testing
         try edit(scene, "watch.db", "DELETE FROM notifications WHERE id = (SELECT max(id) FROM notifications)")
         for seed in 1...4 {
             try scene.markRead(1, from: seed, in: "desk.db")
-            try scene.succeed("sync --db desk.db --quiet")
+            try scene.succeed("sync desk.db --quiet")
         }
         try scene.age()
-        try scene.succeed("prune --keep-last 1 --db desk.db")
+        try scene.succeed("prune desk.db --keep-last 1")
         try scene.sync("watch", "laptop", "watch", "desk")
         try expectSettled(scene)
         #expect(try scene.value("SELECT count(*) FROM notifications", in: "laptop.db") == "11")
-        try scene.succeed("verify --all --cloud cloud")
+        try scene.succeed("check cloud --all-versions")
     }
 
     @Test func whatAReaderToldIsTakenBackWithItsChanges() throws {
@@ -106,15 +106,15 @@ import Testing
         try scene.sync("watch")
         // One that is in the mailbox, and one that is not yet.
         try edit(scene, "watch.db", "DELETE FROM notifications WHERE id = (SELECT max(id) FROM notifications)")
-        #expect(try (scene.json("messages --cloud cloud")["waiting"] as? [[String: Any]])?.count == 1)
-        try scene.succeed("replace local --yes --db watch.db")
+        #expect(try (scene.json("pending cloud")["waiting"] as? [[String: Any]])?.count == 1)
+        try scene.succeed("import watch.db --replace --yes")
         #expect(try scene.contents("watch.db") == rows)
-        #expect(try scene.json("messages --db watch.db")["sent"] as? [String] == [])
+        #expect(try scene.json("pending watch.db")["sent"] as? [String] == [])
         try scene.sync("desk", "watch")
         try expectSettled(scene)
-        #expect(try scene.contents("desk.db") == rows && scene.json("history --cloud cloud")["newestVersion"] as? Int == 1)
+        #expect(try scene.contents("desk.db") == rows && scene.json("log cloud")["newestVersion"] as? Int == 1)
         // Brought back, it is told again.
-        try scene.succeed("undo --db watch.db")
+        try scene.succeed("undo watch.db")
         try scene.sync("watch", "desk", "watch", "laptop")
         try expectSettled(scene)
         #expect(try scene.value("SELECT count(*) FROM notifications WHERE readAt = '2026-11-20T10:00:00Z'", in: "laptop.db") == "1")
@@ -129,14 +129,14 @@ import Testing
         try edit(scene, "watch.db", "VACUUM INTO '\(scene.scratch.path("copy.db"))'")
         try edit(scene, "desk.db", "UPDATE buckets SET name = 'desk'")
         try scene.sync("desk", "watch")
-        let warned = try #require(try scene.json("sync --db copy.db")["imported"] as? [String: Any])
+        let warned = try #require(try scene.json("sync copy.db")["imported"] as? [String: Any])
         #expect((warned["warnings"] as? [String])?.first?.contains("another database has synced as watch") == true)
-        let messages = try scene.json("messages --cloud cloud")
+        let messages = try scene.json("pending cloud")
         #expect((messages["waiting"] as? [Any])?.count == 2 && messages["setAside"] as? [String] == [])
         try scene.sync("laptop", "watch", "copy", "desk")
         try expectSettled(scene)
         #expect(try scene.contents("copy.db") == scene.contents("desk.db"))
-        #expect(try scene.json("messages --db copy.db")["sent"] as? [String] == [])
+        #expect(try scene.json("pending copy.db")["sent"] as? [String] == [])
     }
 
     @Test func aCopyOfTheWriterPinsNothingInItsName() throws {
@@ -144,20 +144,20 @@ import Testing
         try edit(scene, "phone.db", "VACUUM INTO '\(scene.scratch.path("copy.db"))'")
         try scene.publishMore(1)
         let commits = try scene.files("commits")
-        Scene.checkRefusal(try scene.run("pin 1 --db copy.db"), exit: 78, saying: ["phone"])
+        Scene.checkRefusal(try scene.run("pin copy.db 1"), exit: 78, saying: ["phone"])
         #expect(try scene.files("commits") == commits)
         try scene.publishMore(1)
-        #expect(try scene.json("history --cloud cloud")["pins"] as? [String] == [])
+        #expect(try scene.json("log cloud")["pins"] as? [String] == [])
     }
 
     @Test func whoReplacesTheCloudsDataApprovesOfFewerEntities() throws {
         let scene = try Scene.phoneAndWatch()
         try edit(scene, "phone.db", "DELETE FROM notifications WHERE id NOT IN (SELECT id FROM notifications LIMIT 5)")
-        try scene.refuse("export --db phone.db", exit: 78, saying: ["it has 5 of the 30 entities"])
-        try scene.succeed("replace cloud --yes --db phone.db")
+        try scene.refuse("export phone.db", exit: 78, saying: ["it has 5 of the 30 entities"])
+        try scene.succeed("export phone.db --replace --yes")
         try scene.sync("watch")
         #expect(try scene.contents("watch.db") == scene.contents("phone.db"))
-        try scene.succeed("undo --db phone.db")
+        try scene.succeed("undo phone.db")
         try scene.sync("phone", "watch")
         #expect(try scene.value("SELECT count(*) FROM notifications", in: "watch.db") == "30")
     }
@@ -165,7 +165,7 @@ import Testing
     @Test func watchesCarryMarksAndVersionsBothWays() async throws {
         let scene = try zone()
         var watches: [RunningWatch] = []
-        for name in Self.all { watches.append(try await scene.watch("--db \(name)")) }
+        for name in Self.all { watches.append(try await scene.watch("\(name)")) }
         try edit(scene, "watch.db", "UPDATE notifications SET readAt = '2026-11-20T10:00:00Z' WHERE id = (SELECT min(id) FROM notifications)")
         try edit(scene, "laptop.db", "UPDATE buckets SET name = 'laptop'")
         try await Eventually.holds(
@@ -179,26 +179,26 @@ import Testing
             } && scene.value("SELECT count(*) FROM snapsync_sent", in: "watch.db") == "0"
         }
         for watch in watches { try watch.end() }
-        for name in Self.all { try scene.succeed("sync --db \(name)") }
+        for name in Self.all { try scene.succeed("sync \(name)") }
         try expectSettled(scene)
     }
 
     @Test func whoHasNotTurnedSyncOnMaySeeWhatItWouldDo() throws {
         let scene = try zone()
-        try scene.succeed("disable --db watch.db")
+        try scene.succeed("config set watch.db sync off")
         try edit(scene, "desk.db", "UPDATE buckets SET name = 'desk' WHERE id = (SELECT min(id) FROM buckets)")
         try scene.sync("desk")
         let before = try scene.cloudListing()
-        let plan = try scene.json("plan --out watch.plan --db watch.db")
+        let plan = try scene.json("sync watch.db -n --out watch.plan")
         #expect(plan["newestVersion"] as? Int == 2 && plan["version"] as? Int == 1)
-        #expect(plan["refusals"] as? [String] == ["sync is turned off; turn it on with: snapsync enable --db watch.db"])
+        #expect(plan["refusals"] as? [String] == ["sync watch.db is turned off; turn it on with: snapsync enable"])
         #expect(try scene.cloudListing() == before)
-        try scene.refuse("apply watch.plan --db watch.db", exit: 78, saying: ["sync is turned off"], watching: ["watch.db"])
-        try scene.succeed("enable --yes --db watch.db")
-        #expect(try scene.succeed("apply watch.plan --db watch.db").hasPrefix("imported version 2\n"))
+        try scene.refuse("sync watch.db --plan watch.plan", exit: 78, saying: ["sync is turned off"], watching: ["watch.db"])
+        try scene.succeed("config set watch.db sync on --yes")
+        #expect(try scene.succeed("sync watch.db --plan watch.plan").hasPrefix("imported version 2\n"))
         // Who may not sync is shown nothing.
         try scene.scratch.write(#"{"isEntitled":false}"#, to: "licence.json")
         #expect(try scene.run("enable --yes --db watch.db --entitlement licence.json").status == 0)
-        try scene.refuse("plan --db watch.db", exit: 78, saying: ["this user is not entitled to sync"], watching: ["watch.db"])
+        try scene.refuse("sync watch.db -n", exit: 78, saying: ["this user is not entitled to sync"], watching: ["watch.db"])
     }
 }

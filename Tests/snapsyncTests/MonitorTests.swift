@@ -29,7 +29,7 @@ import Testing
 
     @Test func openMetricsHaveTimestampsAndAnEnd() throws {
         let scene = try Scene.phoneAndWatch()
-        #expect(try scene.succeed("status --db watch.db --openmetrics watch.txt --prometheus watch.prom") == "")
+        #expect(try scene.succeed("status watch.db --openmetrics watch.txt --prometheus watch.prom") == "")
         let samples = try Python.run(Self.reader, [scene.scratch.path("watch.txt")]).split(separator: "\n").map { $0.split(separator: " ").map(String.init) }
         // The same facts as in the other format, which has neither timestamps nor an end.
         let plain = String(decoding: try scene.scratch.read("watch.prom"), as: UTF8.self)
@@ -45,12 +45,12 @@ import Testing
     @Test func pluginSaysHowItIsInALineAndACode() throws {
         let scene = try Scene.phoneAndWatch()
         func check(_ words: String, code: Int32, _ begin: String, at location: SourceLocation = #_sourceLocation) throws {
-            let run = try scene.run("status --strict --nagios --db \(words)")
+            let run = try scene.run("status \(words) --strict --nagios")
             #expect(run.status == code && run.errorText == "", "\(run.text)\(run.errorText)", sourceLocation: location)
             #expect(run.text.hasPrefix(begin) && run.text.split(separator: "\n").count == 1, "\(run.text)", sourceLocation: location)
         }
         try check("watch.db --max-age 1d", code: 0, "SNAPSYNC OK - version 1, last success ")
-        let line = try scene.succeed("status --strict --nagios --max-age 1d --db watch.db")
+        let line = try scene.succeed("status watch.db --strict --nagios --max-age 1d")
         let figures = #"\| age=[0-9]+s;;86400;0 version=1 behind=0;;;0 pending=0;;;0 conflicts=0;;;0\n$"#
         #expect(line.range(of: figures, options: .regularExpression) != nil, "\(line)")
         try check("watch.db", code: 3, "SNAPSYNC UNKNOWN - the greatest age of the last success is not set; version 1")
@@ -62,7 +62,7 @@ import Testing
         try FileManager.default.moveItem(atPath: scene.scratch.path("cloud"), toPath: scene.scratch.path("away"))
         try check("watch.db --max-age 1d", code: 1, "SNAPSYNC WARNING - the directory cannot be opened")
         try FileManager.default.moveItem(atPath: scene.scratch.path("away"), toPath: scene.scratch.path("cloud"))
-        try scene.succeed("disable --db watch.db")
+        try scene.succeed("config set watch.db sync off")
         try check("watch.db --max-age 1d", code: 1, "SNAPSYNC WARNING - not synced: ")
     }
 }

@@ -8,7 +8,7 @@ import Testing
 
     private func sync(_ scene: Scene) throws {
         for name in ["a", "b"] {
-            let run = try scene.run("sync --db \(name).db")
+            let run = try scene.run("sync \(name).db")
             try #require(run.status == 0, "\(run.errorText)")
         }
     }
@@ -59,7 +59,7 @@ import Testing
             ALTER TABLE t RENAME TO m; DELETE FROM m WHERE i = 2; UPDATE m SET k = 'edited', v = 'too'
             """)
         try scene.sync("a")
-        try scene.succeed("describe --update --create --db b.db")
+        try scene.succeed("tables adopt b.db --create")
         try scene.sync("b")
         for name in ["a", "b"] { #expect(try scene.database("\(name).db").run("SELECT i, k, v FROM m ORDER BY i") == "1|edited|too\n2|k|b\n") }
     }
@@ -72,8 +72,8 @@ import Testing
             UPDATE t SET v = 'edited' WHERE id = '2'; CREATE TABLE n(id TEXT PRIMARY KEY, v TEXT); INSERT INTO n SELECT * FROM t WHERE id <> '2';
             DROP TABLE t; ALTER TABLE n RENAME TO t
             """)
-        #expect(try scene.run("sync --db b.db").status == (role == "peer" ? 78 : 0))
-        if role == "peer" { try scene.succeed("import --db b.db") }
+        #expect(try scene.run("sync b.db").status == (role == "peer" ? 78 : 0))
+        if role == "peer" { try scene.succeed("import b.db") }
         #expect(try scene.database("b.db").run("SELECT id, v FROM t ORDER BY id") == "1|x\n2|y\n")
         try scene.sync("b", "a")
         #expect(try scene.database("a.db").run("SELECT id, v FROM t ORDER BY id") == "1|x\n2|y\n")
@@ -94,7 +94,7 @@ import Testing
             """)
         try scene.sync("b", "a", "b")
         for name in ["a", "b"] { #expect(try scene.database("\(name).db").run("SELECT * FROM t ORDER BY id") == "1|mine|new\n2|y|z\n") }
-        for name in ["a", "b"] { #expect(try scene.succeed("conflicts --db \(name).db").contains("no edit has lost"), "\(name)") }
+        for name in ["a", "b"] { #expect(try scene.succeed("conflicts \(name).db").contains("no edit has lost"), "\(name)") }
     }
 
     /// What a table has in columns that the version has as well is no edit, whether the application adds them or `describe` does.
@@ -106,16 +106,16 @@ import Testing
         if isByApplication {
             try scene.database("b.db").run(columns)
         } else {
-            try scene.succeed("describe --update --create --db b.db")
+            try scene.succeed("tables adopt b.db --create")
         }
-        #expect(try !scene.succeed("sync --db b.db").contains("changed here"))
+        #expect(try !scene.succeed("sync b.db").contains("changed here"))
         for change in ["UPDATE t SET a = 'later' WHERE id = '2'", "UPDATE t SET n = 8 WHERE id = '3'; UPDATE t SET v = 'w'"] {
             try scene.database("a.db").run(change)
             try sync(scene)
             let rows = "SELECT id, v, a, n FROM t ORDER BY id"
             #expect(try scene.database("b.db").run(rows) == scene.database("a.db").run(rows), "\(change)")
-            #expect(try scene.succeed("conflicts --db b.db").contains("no edit has lost"))
-            try scene.succeed("verify --all --local --db b.db")
+            #expect(try scene.succeed("conflicts b.db").contains("no edit has lost"))
+            try scene.succeed("check b.db --all-versions --local")
         }
     }
 
@@ -138,7 +138,7 @@ import Testing
         try scene.database("a.db").run("UPDATE t SET v = 'last' WHERE id = '1'")
         try scene.sync("a", "b")
         #expect(try scene.database("b.db").run(rows) == "1|last\n2|before\n3|newer\n4|new\n")
-        #expect(try scene.succeed("conflicts --db b.db").contains("after"))
+        #expect(try scene.succeed("conflicts b.db").contains("after"))
     }
 
     @Test(arguments: ["writer", "peer"]) func triggersWithoutTheirTablesAreNamedAndRemoved(role: String) throws {
@@ -147,14 +147,14 @@ import Testing
         for table in tables { try scene.database("a.db").run("DROP TABLE \(table)") }
         #expect(throws: (any Error).self) { try scene.database("a.db").run("INSERT INTO t VALUES('2', 'y')") }
         for command in ["doctor", "sync", "status"] {
-            let run = try scene.run("\(command) --db a.db")
+            let run = try scene.run("\(command) a.db")
             #expect(
-                run.status == 78 && run.errorText.contains("t still have triggers of snapsync") && run.errorText.contains("snapsync detach --db a.db"),
+                run.status == 78 && run.errorText.contains("t still have triggers of snapsync") && run.errorText.contains("snapsync detach a.db"),
                 "\(run.errorText)")
         }
-        #expect(try scene.succeed("detach --db a.db") == "a.db was not set up for syncing; the triggers that snapsync had left there are removed\n")
+        #expect(try scene.succeed("detach a.db") == "a.db was not set up for syncing; the triggers that snapsync had left there are removed\n")
         try scene.database("a.db").run("INSERT INTO t VALUES('2', 'y')")
-        #expect(try scene.run("detach --db a.db").status == 78)
+        #expect(try scene.run("detach a.db").status == 78)
     }
 
     /// A journal entry is kept in a file by `detach`, whichever of the other tables is gone.
@@ -162,17 +162,17 @@ import Testing
         for table in ["settings", "state", "datasets", "tracking", "log", "changes", "tombstones", "instants", "held", "waiting"] {
             let scene = try pair("CREATE TABLE t(id TEXT PRIMARY KEY NOT NULL, v TEXT); INSERT INTO t VALUES('1', 'x')", role: "peer")
             for name in ["a", "b"] { try scene.database("\(name).db").run("UPDATE t SET v = 'of \(name)'") }
-            for name in ["a", "b", "a"] { try scene.succeed("sync --db \(name).db") }
-            let loser = try ["a", "b"].first { try scene.succeed("conflicts --db \($0).db").contains("of ") } ?? "none"
+            for name in ["a", "b", "a"] { try scene.succeed("sync \(name).db") }
+            let loser = try ["a", "b"].first { try scene.succeed("conflicts \($0).db").contains("of ") } ?? "none"
             try scene.database("\(loser).db").run("DROP TABLE snapsync_\(table)")
-            let run = try scene.run("sync --db \(loser).db")
+            let run = try scene.run("sync \(loser).db")
             if run.status == 78 {
-                #expect(run.errorText.contains("snapsync detach --db \(loser).db"), "\(table): \(run.errorText)")
-                #expect(try scene.succeed("detach --db \(loser).db").contains("snapsync-kept") == (table != "settings"), "\(table)")
-                try scene.succeed("init --db \(loser).db --cloud cloud --role peer --device again")
+                #expect(run.errorText.contains("snapsync detach \(loser).db"), "\(table): \(run.errorText)")
+                #expect(try scene.succeed("detach \(loser).db").contains("snapsync-kept") == (table != "settings"), "\(table)")
+                try scene.succeed("init \(loser).db cloud --peers --built-in --name again")
             }
             try scene.database("\(loser).db").run("INSERT INTO t VALUES('2', 'y')")
-            for name in [loser, "a", "b"] { try scene.succeed("sync --db \(name).db") }
+            for name in [loser, "a", "b"] { try scene.succeed("sync \(name).db") }
             #expect(try scene.database("b.db").run("SELECT id FROM t ORDER BY id") == "1\n2\n", "\(table)")
         }
     }
@@ -189,7 +189,7 @@ import Testing
         for name in ["a", "b"] {
             try scene.database("\(name).db").run("UPDATE t SET v = 'y', \(stamp); \(change)")
             let waits = !change.contains("DROP TABLE")
-            #expect(try scene.succeed("detach --db \(name).db").contains("1 edit that no version has waits") == waits)
+            #expect(try scene.succeed("detach \(name).db").contains("1 edit that no version has waits") == waits)
             let left = "SELECT name FROM sqlite_schema WHERE name GLOB 'snapsync_*' AND name <> 'snapsync_detached'"
             #expect(try scene.database("\(name).db").run(left) == "")
         }
@@ -202,9 +202,9 @@ import Testing
             "CREATE TABLE items(id TEXT PRIMARY KEY NOT NULL ON CONFLICT REPLACE DEFAULT (new_id()), title TEXT NOT NULL DEFAULT '', n INT NOT NULL ON CONFLICT REPLACE DEFAULT (one()));"
         for name in ["a", "b"] { try scene.database("\(name).db").run(table) }
         try scene.database("a.db").run("INSERT OR ABORT INTO items VALUES('1', 'one', 1)")
-        try scene.succeed("init --db a.db --cloud cloud --role \(role) --device a --tables all")
+        try scene.succeed(Scene.setUp("a.db", as: role, "--name a"))
         try scene.sync("a")
-        try scene.succeed("init --db b.db --cloud cloud --role \(role == "peer" ? "peer" : "reader") --device b")
+        try scene.succeed(Scene.setUp("b.db", as: role == "peer" ? "peer" : "reader", "--name b"))
         try scene.sync("b")
         try scene.database("a.db").run("UPDATE OR ABORT items SET title = 'uno'; INSERT OR ABORT INTO items VALUES('2', 'two', 2)")
         try sync(scene)

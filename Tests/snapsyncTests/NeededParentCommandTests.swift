@@ -71,18 +71,18 @@ import Testing
 
     @Test func whatAnApplicationLeftDanglingIsAWarning() throws {
         let zone = try UniqueZone("INSERT INTO p VALUES('p1', 'one', NULL, NULL); INSERT INTO c VALUES(1, 'fine', NULL, 'p1')", devices: ["a", "b"])
-        #expect(try zone.scene.json("verify --local --db b.db")["dangling"] as? [String] == [])
+        #expect(try zone.scene.json("check b.db --local")["dangling"] as? [String] == [])
         try zone.scene.database("a.db").run("INSERT INTO c VALUES(2, 'lost', NULL, 'nowhere')")
         for name in ["a", "b", "a"] { try zone.sync(name) }
         for name in zone.devices {
-            let said = try zone.scene.succeed("verify --local --db \(name).db")
+            let said = try zone.scene.succeed("check \(name).db --local")
             #expect(
                 said.contains(
                     "warning: \(name).db, table c: 1 row refers to a row of p that is not there (row 2 refers to 'nowhere'); an application left it so"))
             #expect(said.hasSuffix("all is well\n"))
-            try zone.scene.expectFinding("notice", "foreignKeys", "--db \(name).db", exit: 0, saying: ["table c", "row 2 refers to 'nowhere'", "of p"])
+            try zone.scene.expectFinding("notice", "foreignKeys", "\(name).db", exit: 0, saying: ["table c", "row 2 refers to 'nowhere'", "of p"])
         }
-        let rows = try #require(try zone.scene.json("verify --local --db b.db")["dangling"] as? [[String: Any]])
+        let rows = try #require(try zone.scene.json("check b.db --local")["dangling"] as? [[String: Any]])
         #expect(rows.count == 1 && rows[0]["table"] as? String == "c" && rows[0]["key"] as? String == "2" && rows[0]["parentTable"] as? String == "p")
         #expect(rows[0]["parentKey"] as? String == "'nowhere'")
     }
@@ -94,19 +94,19 @@ import Testing
     @Test(arguments: ["writer", "peer --shared-keys"]) func aFileThatBreaksAReferenceIsRefused(role: String) throws {
         let scene = try Scene()
         try scene.database("a.db").run(Self.tables + "INSERT INTO p VALUES('p1'); INSERT INTO c VALUES(1, 'p1', NULL), (2, 'lost', NULL)")
-        try scene.succeed("init --db a.db --cloud cloud --role \(role) --device a --tables all")
+        try scene.succeed(Scene.setUp("a.db", as: role, "--name a"))
         try scene.sync("a")
         try scene.scratch.write(#"{"syncTimestamp":"2099-01-01T00:00:00Z","c":[{"id":7,"p":"gone"},{"id":8,"p":"p1"}]}"#, to: "c.json")
         try scene.scratch.write(#"{"syncTimestamp":"2099-01-01T00:00:00Z","p":[{"id":"gone"}]}"#, to: "p.json")
         let saying = ["table c", "1 row would point at rows of p that are not there", "first"]
-        try scene.refuse("import --file c.json --add --db a.db", exit: 65, saying: saying, watching: ["a.db"])
+        try scene.refuse("import a.db --file c.json --add", exit: 65, saying: saying, watching: ["a.db"])
         // With its parent, the row fits. What an application left dangling is in nobody's way.
-        try scene.succeed("import --file p.json --add --db a.db")
-        try scene.succeed("import --file c.json --add --db a.db")
+        try scene.succeed("import a.db --file p.json --add")
+        try scene.succeed("import a.db --file c.json --add")
         #expect(try scene.value("SELECT group_concat(id || p) FROM c", in: "a.db") == "1p1,2lost,7gone,8p1")
         try scene.sync("a")
         // A file that has fewer parents than the table.
         try scene.refuse(
-            "import --file p.json --db a.db", exit: 65, saying: ["table c", "2 rows would point at rows of p that are not there"], watching: ["a.db"])
+            "import a.db --file p.json", exit: 65, saying: ["table c", "2 rows would point at rows of p that are not there"], watching: ["a.db"])
     }
 }

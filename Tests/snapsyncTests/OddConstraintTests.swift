@@ -8,9 +8,9 @@ import Testing
     private func carried(_ sql: String, _ query: String) throws -> (Scene, said: String) {
         let scene = try Scene()
         try scene.database("a.db").run(sql)
-        let said = try scene.succeed("init --db a.db --cloud cloud --role writer --device a --tables all")
+        let said = try scene.succeed("init a.db cloud --name a")
         try scene.sync("a")
-        try scene.succeed("init --db b.db --cloud cloud --role reader --device b --create")
+        try scene.succeed("join b.db cloud --name b")
         try scene.sync("b")
         #expect(try scene.database("b.db").run(query) == scene.database("a.db").run(query))
         return (scene, said)
@@ -30,7 +30,7 @@ import Testing
         #expect(try scene.database("b.db").run("SELECT name FROM places ORDER BY y; SELECT count(*) FROM plays; SELECT id FROM corners") == "uno\ntwo\n2\n7\n")
         let again = try scene.database("b.db").run("INSERT OR IGNORE INTO plays VALUES('m', 's', '1'); SELECT changes()")
         #expect(again == "0\n", "the copy's table has the UNIQUE constraint")
-        for name in ["a", "b"] { try scene.succeed("verify --all --local --db \(name).db") }
+        for name in ["a", "b"] { try scene.succeed("check \(name).db --all-versions --local") }
     }
 
     @Test func tablesWithManyConstraintsTravel() throws {
@@ -50,9 +50,9 @@ import Testing
             CREATE TABLE real(id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT);
             CREATE TABLE settings(id INTEGER PRIMARY KEY, "autoincrement" TEXT /* no AUTOINCREMENT here */);
             """)
-        let run = try scene.run("init --db a.db --cloud cloud --role peer --device a --tables all --key-range")
+        let run = try scene.run("init a.db cloud --peers --name a --key-range")
         #expect(run.status == 78 && run.errorText.contains("settings") && !run.errorText.contains("settings (AUTOINCREMENT)"), "\(run.errorText)")
-        try scene.succeed("init --db a.db --cloud cloud --role peer --device a --tables all --key-range --skip settings")
+        try scene.succeed("init a.db cloud --peers --name a --key-range --exclude settings")
     }
 
     /// A full-text index of SQLite's own has its tables marked; a table of the application may have a name like them.
@@ -78,8 +78,8 @@ import Testing
             CREATE TABLE chunks(room BLOB NOT NULL, part INTEGER NOT NULL, event TEXT NOT NULL, place INTEGER NOT NULL, more TEXT, PRIMARY KEY(room, part, place)) WITHOUT ROWID;
             INSERT INTO chunks VALUES(x'01', 1, 'e', 1, NULL), (x'01', 1, 'f', 2, NULL);
             """, "SELECT * FROM chunks")
-        #expect(try scene.succeed("doctor --db b.db").contains("all is well"))
-        try scene.succeed("verify --restore --db a.db")
+        #expect(try scene.succeed("check b.db").contains("all is well"))
+        try scene.succeed("check a.db --restore")
 
         // A NULL in another table is reported.
         try scene.database("b.db").run(
@@ -87,7 +87,7 @@ import Testing
             CREATE TABLE bad(k TEXT PRIMARY KEY NOT NULL, v TEXT); INSERT INTO bad VALUES('a', NULL);
             PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, 'v TEXT', 'v TEXT NOT NULL') WHERE name = 'bad';
             """)
-        let run = try scene.run("doctor --db b.db")
+        let run = try scene.run("check b.db")
         #expect(run.status == 65 && run.text.contains("NULL value in bad.v"), "\(run.text)")
     }
 
@@ -98,24 +98,24 @@ import Testing
             "CREATE TABLE users(id TEXT PRIMARY KEY NOT NULL); CREATE TABLE posts(id TEXT PRIMARY KEY NOT NULL, author TEXT REFERENCES users, body TEXT);"
         for name in ["a.db", "b.db"] { try scene.database(name).run("PRAGMA journal_mode=WAL; " + tables) }
         try scene.database("a.db").run("INSERT INTO users VALUES('ann'); INSERT INTO posts VALUES('1', 'ann', 'x'), ('2', NULL, 'y')")
-        let said = try scene.succeed("init --db a.db --cloud cloud --role \(role == "peer" ? "peer" : "writer") --device a --tables all --skip users")
+        let said = try scene.succeed(Scene.setUp("a.db", as: role == "peer" ? "peer" : "writer", "--name a --exclude users"))
         #expect(said.contains("posts refers to users, which is not synced"))
         try scene.sync("a")
-        try scene.succeed("init --db b.db --cloud cloud --role \(role) --device b")
-        let imported = try scene.succeed("sync --db b.db")
+        try scene.succeed(Scene.setUp("b.db", as: role, "--name b"))
+        let imported = try scene.succeed("sync b.db")
         #expect(imported.contains("warning: posts: 1 row refers to a row of users that is not there; users is not synced"), "\(imported)")
         #expect(try scene.database("b.db").run("SELECT * FROM posts ORDER BY id") == "1|ann|x\n2||y\n")
-        #expect(try scene.succeed("doctor --db b.db").contains("1 row refers to a row of users that is not there"))
+        #expect(try scene.succeed("check b.db").contains("1 row refers to a row of users that is not there"))
         // Such rows are no edits of this device, and stay told once.
         try scene.database("a.db").run("UPDATE posts SET body = 'z'")
         try scene.sync("a")
-        #expect(try !scene.succeed("sync --db b.db").contains("not there"))
-        #expect(try scene.succeed("sync --db b.db").contains(role == "peer" ? "nothing new" : "is here already"))
+        #expect(try !scene.succeed("sync b.db").contains("not there"))
+        #expect(try scene.succeed("sync b.db").contains(role == "peer" ? "nothing new" : "is here already"))
         // A row of the application that refers to what the version deletes is kept as before: the import stops.
         try scene.database("b.db").run("CREATE TABLE marks(post TEXT REFERENCES posts); INSERT INTO marks VALUES('2')")
         try scene.database("a.db").run("DELETE FROM posts WHERE id = '2'")
         try scene.sync("a")
-        let refused = try scene.run("sync --db b.db")
+        let refused = try scene.run("sync b.db")
         #expect(refused.status == 65 && refused.errorText.contains("table marks: 1 row would point at rows of posts"), "\(refused.errorText)")
     }
 }

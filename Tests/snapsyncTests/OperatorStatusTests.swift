@@ -14,27 +14,27 @@ import Testing
 
     @Test func lastErrorIsKeptUntilARunEndsWell() throws {
         let scene = try Scene.phoneAndWatch()
-        #expect(try scene.json("status --db watch.db")["lastError"] == nil)
+        #expect(try scene.json("status watch.db")["lastError"] == nil)
         try FileManager.default.moveItem(atPath: scene.scratch.path("cloud"), toPath: scene.scratch.path("away"))
-        #expect(try scene.run("sync --quiet --db watch.db").status == 69)
+        #expect(try scene.run("sync watch.db --quiet").status == 69)
         try FileManager.default.moveItem(atPath: scene.scratch.path("away"), toPath: scene.scratch.path("cloud"))
-        let status = try scene.json("status --db watch.db"), error = try #require(status["lastError"] as? [String: Any])
+        let status = try scene.json("status watch.db"), error = try #require(status["lastError"] as? [String: Any])
         #expect(error["code"] as? String == "cloudUnavailable" && error["step"] as? String == "open")
         #expect((error["reason"] as? String)?.contains("the directory cannot be opened") == true)
         let at = try #require(status["lastErrorAt"] as? String)
         #expect(
-            try scene.succeed("status --db watch.db").contains(
+            try scene.succeed("status watch.db").contains(
                 "\n  last error, at \(at): open failed: \(scene.scratch.path("cloud")): the directory cannot be opened"))
-        try scene.succeed("sync --quiet --db watch.db")
-        #expect(try scene.json("status --db watch.db")["lastError"] == nil)
+        try scene.succeed("sync watch.db --quiet")
+        #expect(try scene.json("status watch.db")["lastError"] == nil)
 
         // The writer's own: a row that cannot travel.
         try scene.database("phone.db").run("UPDATE buckets SET name = x'00' WHERE id = (SELECT min(id) FROM buckets)")
-        #expect(try scene.run("export --db phone.db").status == 65)
-        #expect((try scene.json("status --db phone.db")["lastError"] as? [String: Any])?["code"] as? String == "dataRefused")
+        #expect(try scene.run("export phone.db").status == 65)
+        #expect((try scene.json("status phone.db")["lastError"] as? [String: Any])?["code"] as? String == "dataRefused")
         try scene.database("phone.db").run("UPDATE buckets SET name = 'mended'")
-        try scene.succeed("export --db phone.db")
-        #expect(try scene.json("status --db phone.db")["lastError"] == nil)
+        try scene.succeed("export phone.db")
+        #expect(try scene.json("status phone.db")["lastError"] == nil)
     }
 
     @Test func databaseThatCannotBeWrittenKeepsNoErrorAndTheErrorIsStillTold() throws {
@@ -45,7 +45,7 @@ import Testing
             """
             import sqlite3, subprocess, sys
             c = sqlite3.connect('watch.db', isolation_level=None); c.execute('BEGIN IMMEDIATE')
-            run = subprocess.run([sys.argv[1], 'sync', '--db', 'watch.db'], capture_output=True, text=True)
+            run = subprocess.run([sys.argv[1], 'sync', 'watch.db'], capture_output=True, text=True)
             c.execute('ROLLBACK'); print(run.returncode, run.stderr)
             """, [BuiltCommand.path()], in: scene.scratch.path)
         #expect(text.hasPrefix("69 snapsync: open failed:") && text.contains("the directory cannot be opened"), "\(text)")
@@ -54,28 +54,28 @@ import Testing
 
     @Test func strictEndsWith75WhenTheLastSuccessIsTooOld() throws {
         let scene = try Scene.phoneAndWatch()
-        let unknown = try scene.run("status --strict --db watch.db")
+        let unknown = try scene.run("status watch.db --strict")
         #expect(
             unknown.status == 78 && unknown.errorText.contains("the greatest age of the last success is not set") && unknown.errorText.contains("--max-age 45m")
         )
-        try scene.succeed("schedule --db watch.db --every 15m --cron")
-        try scene.succeed("status --strict --db watch.db")
+        try scene.succeed("service cron watch.db --every 15m")
+        try scene.succeed("status watch.db --strict")
         try age("watch.db", scene, minutes: 44)
-        try scene.succeed("status --strict --db watch.db")
+        try scene.succeed("status watch.db --strict")
         try age("watch.db", scene, minutes: 52)
-        let stale = try scene.run("status --strict --db watch.db")
+        let stale = try scene.run("status watch.db --strict")
         #expect(stale.status == 75)
         #expect(stale.text.contains(", 52 min ago; journal mode wal\n"))
         #expect(
             stale.errorText.hasPrefix(
-                "snapsync: watch.db: the last success is 52 min old, more than three intervals of 15 min\n  hint: see that snapsync sync --db watch.db runs"))
-        #expect(try scene.run("status --strict --max-age 51m --db watch.db").status == 75)
-        try scene.succeed("status --strict --max-age 1h --db watch.db")
-        try scene.succeed("sync --quiet --db watch.db")
-        try scene.succeed("status --strict --db watch.db")
+                "snapsync: watch.db: the last success is 52 min old, more than three intervals of 15 min\n  hint: see that snapsync sync watch.db runs"))
+        #expect(try scene.run("status watch.db --strict --max-age 51m").status == 75)
+        try scene.succeed("status watch.db --strict --max-age 1h")
+        try scene.succeed("sync watch.db --quiet")
+        try scene.succeed("status watch.db --strict")
 
-        try scene.succeed("init --db new.db --cloud cloud --role reader --device new --create")
-        let never = try scene.run("status --strict --max-age 1d --db new.db")
+        try scene.succeed("join new.db cloud --name new")
+        let never = try scene.run("status new.db --strict --max-age 1d")
         #expect(never.status == 75 && never.errorText.contains("it was never synced"))
     }
 
@@ -86,7 +86,7 @@ import Testing
             try scene.sync("phone")
         }
         try scene.markRead(3, from: 3)
-        let status = try scene.json("status --db phone.db")
+        let status = try scene.json("status phone.db")
         let devices = try #require(status["devices"] as? [[String: Any]])
         #expect(devices.map { $0["device"] as? String } == ["phone", "watch"])
         #expect(devices.map { $0["behind"] as? Int } == [0, 2])
@@ -95,7 +95,7 @@ import Testing
         #expect(datasets.map { $0["changes"] as? Int } == [0, 3])
         let size = try scene.scratch.read(scene.asset("notifications")).count
         #expect(datasets.last?["assetSize"] as? Int == size)
-        #expect(try scene.succeed("status --db phone.db").contains("\n  device watch (reader): version 1, 2 behind, as of "))
+        #expect(try scene.succeed("status phone.db").contains("\n  device watch (reader): version 1, 2 behind, as of "))
     }
 
     /// Reads a Prometheus text file as the format says, and prints each sample as JSON.
@@ -132,10 +132,10 @@ import Testing
 
     @Test func prometheusFileHasTheFactsOfTheStatus() throws {
         let scene = try Scene.phoneAndWatch(notifications: 40, buckets: 4)
-        try scene.succeed("schedule --db phone.db --every 15m --systemd")
+        try scene.succeed("service systemd phone.db --every 15m")
         try scene.markRead(3)
-        #expect(try scene.succeed("status --db phone.db --prometheus phone.prom") == "")
-        let status = try scene.json("status --db phone.db")
+        #expect(try scene.succeed("status phone.db --prometheus phone.prom") == "")
+        let status = try scene.json("status phone.db")
         let samples = try samples("phone.prom", scene)
         func value(_ name: String, _ labels: [String: String] = [:]) -> Double? {
             samples.first { sample in sample.name == "snapsync_" + name && labels.allSatisfy { sample.labels[$0] == $1 } }?.value
@@ -163,15 +163,15 @@ import Testing
         let scene = try Scene.phoneAndWatch()
         try scene.scratch.write("old", to: "watch.prom")
         try FileManager.default.moveItem(atPath: scene.scratch.path("cloud"), toPath: scene.scratch.path("away"))
-        #expect(try scene.run("sync --db watch.db").status == 69)
-        let run = try scene.run("status --db watch.db --prometheus watch.prom")
+        #expect(try scene.run("sync watch.db").status == 69)
+        let run = try scene.run("status watch.db --prometheus watch.prom")
         #expect(run.status == 69 && run.text == "" && run.errorText.contains("the directory cannot be opened"))
         let samples = try samples("watch.prom", scene)
         #expect(samples.first { $0.name == "snapsync_cloud_up" }?.value == 0)
         #expect(samples.first { $0.name == "snapsync_last_error_timestamp_seconds" }?.labels["code"] == "cloudUnavailable")
         #expect(samples.contains { $0.name == "snapsync_last_success_timestamp_seconds" } && !samples.contains { $0.name == "snapsync_newest_version" })
         // A file that cannot be written is an error of its own, and nothing stays behind.
-        let refused = try scene.run("status --db watch.db --prometheus none/watch.prom")
+        let refused = try scene.run("status watch.db --prometheus none/watch.prom")
         #expect(refused.status == 74 && refused.errorText.contains("none/watch.prom: the file cannot be made"))
     }
 
@@ -181,7 +181,7 @@ import Testing
         try FileManager.default.createDirectory(atPath: scene.scratch.path(folder), withIntermediateDirectories: false)
         try scene.database("phone.db").run("PRAGMA wal_checkpoint(TRUNCATE)")
         try FileManager.default.moveItem(atPath: scene.scratch.path("phone.db"), toPath: scene.scratch.path(folder + "/phone.db"))
-        let run = try BuiltCommand.run(["status", "--db", folder + "/phone.db", "--prometheus", "phone.prom"], in: scene.scratch.path)
+        let run = try BuiltCommand.run(["status", folder + "/phone.db", "--prometheus", "phone.prom"], in: scene.scratch.path)
         #expect(run.status == 0, "\(run.errorText)")
         #expect(try samples("phone.prom", scene).allSatisfy { $0.labels["database"] == scene.scratch.path(folder + "/phone.db") })
     }

@@ -47,21 +47,21 @@ import Testing
     @Test func heartbeatFollowsASuccessAndNeverAFailure() throws {
         let scene = try Scene.phone(notifications: 3, buckets: 1)
         let monitor = try Monitor(in: scene), host = "http://127.0.0.1:\(monitor.port)"
-        try scene.succeed("sync --db phone.db --quiet --heartbeat \(host)/ping/secret?rid=1")
+        try scene.succeed("sync phone.db --quiet --heartbeat \(host)/ping/secret?rid=1")
         #expect(monitor.requests == ["/ping/secret?rid=1"])
         // What goes wrong with it is a warning without the path, and the sync has ended well.
         for (path, reason) in [("\(host)/no/../no", "the answer is 500"), ("http://127.0.0.1:1/secret", "onnect")] {
-            let run = try scene.run("sync --db phone.db --quiet --heartbeat \(path)")
+            let run = try scene.run("sync phone.db --quiet --heartbeat \(path)")
             #expect(run.status == 0 && run.text == "" && run.errorText.hasPrefix("snapsync: warning: the heartbeat to http://127.0.0.1:"), "\(run.errorText)")
             #expect(run.errorText.contains(reason) && !run.errorText.contains("secret") && !run.errorText.contains("/no"), "\(run.errorText)")
         }
         // It does not wait for an answer that never comes.
-        let slow = try scene.run("sync --db phone.db --quiet --heartbeat \(host)/slow")
+        let slow = try scene.run("sync phone.db --quiet --heartbeat \(host)/slow")
         #expect(slow.status == 0 && slow.errorText.contains("was not taken"), "\(slow.errorText)")
         let count = monitor.requests.count
-        #expect(try scene.run("sync --db phone.db --cloud none --heartbeat \(host)/never").status == 69)
-        try scene.succeed("disable --db phone.db")
-        try scene.succeed("sync --db phone.db --quiet --heartbeat \(host)/never")
+        #expect(try scene.run("sync phone.db --heartbeat \(host)/never --location none").status == 69)
+        try scene.succeed("config set phone.db sync off")
+        try scene.succeed("sync phone.db --quiet --heartbeat \(host)/never")
         #expect(monitor.requests.count == count)
         let contents = try scene.database("phone.db").run(".dump")
         #expect(!contents.contains("secret") && !contents.contains("127.0.0.1"))
@@ -71,7 +71,7 @@ import Testing
         let scene = try Scene.phone(notifications: 3, buckets: 1)
         let command = "printf '%s|%s|%s' \"$SNAPSYNC_EXIT_CODE\" \"$SNAPSYNC_ERROR\" \"$SNAPSYNC_DATABASE\" > failed.txt; echo said"
         func sync(_ words: String...) throws -> ProgramRun {
-            try BuiltCommand.run(["sync", "--db", "phone.db", "--on-failure", command] + words, in: scene.scratch.path)
+            try BuiltCommand.run(["sync", "phone.db", "--on-failure", command] + words, in: scene.scratch.path)
         }
         #expect(try sync().status == 0 && !scene.scratch.exists("failed.txt"))
         let run = try sync("--cloud", "none", "--json")
@@ -79,9 +79,9 @@ import Testing
         let told = String(decoding: try scene.scratch.read("failed.txt"), as: UTF8.self).split(separator: "|").map(String.init)
         #expect(told == ["69", "open failed: none: the directory cannot be opened: No such file or directory", scene.scratch.path("phone.db")])
         // A command that fails changes nothing about the sync's own end.
-        let failing = try BuiltCommand.run(["sync", "--db", "phone.db", "--cloud", "none", "--on-failure", "exit 3"], in: scene.scratch.path)
+        let failing = try BuiltCommand.run(["sync", "phone.db", "--on-failure", "exit 3", "--location", "none"], in: scene.scratch.path)
         #expect(failing.status == 69 && failing.errorText.contains("warning: the command for failures ended with 3"), "\(failing.errorText)")
-        #expect(try scene.run("sync --db missing.db --on-failure false").status == 66)
+        #expect(try scene.run("sync missing.db --on-failure false").status == 66)
     }
 
     @Test func verifyTellsTheMonitorOrRunsTheCommand() throws {
@@ -115,7 +115,7 @@ import Testing
         let scene = try Scene.phone(notifications: 5, buckets: 1)
         let monitor = try Monitor(in: scene), begun = ContinuousClock.now
         let watch = try await scene.watch(
-            "--db phone.db --poll 200ms --heartbeat http://127.0.0.1:\(monitor.port)/watch --on-failure touch\u{A0}failed".replacing(
+            "phone.db --poll 200ms --heartbeat http://127.0.0.1:\(monitor.port)/watch --on-failure touch\u{A0}failed".replacing(
                 "touch\u{A0}failed", with: "./failed.sh"))
         try scene.scratch.write("#!/bin/sh\necho $SNAPSYNC_EXIT_CODE >> failed.txt\n", to: "failed.sh")
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: scene.scratch.path("failed.sh"))
@@ -143,7 +143,7 @@ import Testing
         let scene = try Scene.phone(notifications: 3, buckets: 1)
         let options = ["--heartbeat", "https://monitor.example/a%20b", "--on-failure", "echo \"$SNAPSYNC_ERROR\" | mail 'me'"]
         func schedule(_ words: [String]) throws -> ProgramRun {
-            let run = try BuiltCommand.run(["schedule", "--db", "phone.db"] + words + options, in: scene.scratch.path)
+            let run = try BuiltCommand.run(["service", "phone.db"] + words + options, in: scene.scratch.path)
             #expect(run.status == 0 && run.errorText == "", "\(run.errorText)")
             return run
         }
@@ -157,7 +157,7 @@ import Testing
         let watch = try schedule(["--watch", "--systemd"]).text
         #expect(watch.contains(" watch --db \"\(scene.scratch.path("phone.db"))\"\(words)"), "\(watch)")
         #expect(watch.contains("\nRestart=on-failure\n") && watch.contains("\nWantedBy=default.target\n") && !watch.contains("[Timer]"))
-        #expect(try scene.json("schedule --db phone.db --watch --systemd")["interval"] == nil)
+        #expect(try scene.json("service systemd phone.db --watch")["interval"] == nil)
     }
 }
 
@@ -168,7 +168,7 @@ import Testing
         let scene = try Scene.phone(notifications: 1, buckets: 1)
         let command = "trap '' TERM; sleep 86399 & echo $! > child.txt; wait; sleep 86399"
         let run = try await ProgramRun.long(
-            BuiltCommand.path(), ["sync", "--db", "phone.db", "--cloud", "none", "--on-failure", command], in: scene.scratch.path)
+            BuiltCommand.path(), ["sync", "phone.db", "--on-failure", command, "--location", "none"], in: scene.scratch.path)
         #expect(run.status == 69 && run.errorText.contains("warning: the command for failures took more than 60 seconds and was ended"), "\(run.errorText)")
         let child = String(decoding: try scene.scratch.read("child.txt"), as: UTF8.self).trimmingCharacters(in: .newlines)
         // Whether somebody has buried it is the system's matter.

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The page of `snapsync report` in a real browser (`Tests/Page/browser.py`): Debian's Chromium. Its screenshots stay in `.build/pages`.
+/// The page of `snapsync status` in a real browser (`Tests/Page/browser.py`): Debian's Chromium. Its screenshots stay in `.build/pages`.
 @Suite(.runsPrograms, .enabled(if: PageFile.hasBrowser)) struct PageBrowserTests {
     /// Names that would be markup, script or style, wherever text may stand.
     static let evil = [
@@ -28,7 +28,7 @@ import Testing
         let scene = try Scene.phoneAndWatch()
         try scene.publishMore(2)
         try scene.database("watch.db").run("UPDATE notifications SET title = 'mine' WHERE id = (SELECT max(id) FROM notifications)")
-        try open(try scene.page("--db watch.db --cloud cloud --cloud nowhere", exit: 69), as: "several")
+        try open(try scene.page("watch.db --location nowhere", exit: 69), as: "several")
     }
 
     @Test func hostileCloudRunsNoScript() throws {
@@ -36,7 +36,7 @@ import Testing
         let quoted = Self.evil.map { $0.replacing("'", with: "''") }
         try scene.database("shop.db").run("CREATE TABLE \"<b>t</b>\"(\"<i>id</i>\" TEXT PRIMARY KEY NOT NULL, \"\"\"><script>hacked6=1</script>\" TEXT)")
         for text in quoted { try scene.database("shop.db").run("INSERT INTO \"<b>t</b>\" VALUES('\(text)', '\(text)')") }
-        try scene.succeed("init --db shop.db --cloud cloud --role writer --device shop --tables all")
+        try scene.succeed("init shop.db cloud --name shop")
         try scene.sync("shop")
         try scene.database("shop.db").run("UPDATE \"<b>t</b>\" SET \"\"\"><script>hacked6=1</script>\" = 'x' || \"\"\"><script>hacked6=1</script>\"")
         try scene.sync("shop")
@@ -53,12 +53,12 @@ import Testing
             let words = try page.words()
             for text in texts { #expect(words.contains(text), "\(text): \(words)") }
         }
-        try open("--cloud cloud", as: "hostile", saying: [Self.evil[1]])
-        try open("--db shop.db", as: "hostile-database", saying: [Self.evil[1]])
+        try open("cloud", as: "hostile", saying: [Self.evil[1]])
+        try open("shop.db", as: "hostile-database", saying: [Self.evil[1]])
         // A commit or a report whose device has such a name is refused whole; the page says so.
         let report = scene.scratch.path(try scene.newest("devices/shop"))
         try CloudForgery.renameReport(report, to: "<img src=x onerror=hacked8=1>")
         try CloudForgery.rewriteCommit(scene.scratch.path(try scene.newest("commits")), "commit['device'] = '<script>hacked7=1</script>'")
-        try open("--cloud cloud --db shop.db", as: "forged", saying: ["error", "a name is not allowed"])
+        try open("shop.db --location cloud", as: "forged", saying: ["error", "a name is not allowed"])
     }
 }

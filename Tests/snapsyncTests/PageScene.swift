@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What the tests of `snapsync report` look at a page with.
+/// What the tests of `snapsync status` look at a page with.
 struct PageFile {
     /// The page's path.
     let path: String

@@ -83,19 +83,19 @@ enum PastedHints {
 
 struct PastedHintTests {
     @Test(arguments: [
-        ("run snapsync import first", "run snapsync import --db 'a b.db' first"), ("update snapsync on this device", "update snapsync on this device"),
+        ("run snapsync import first", "run snapsync import 'a b.db' first"), ("update snapsync on this device", "update snapsync on this device"),
         ("run snapsync sync on desk, then here again", "run snapsync sync on desk, then here again"),
         (
-            "snapsync cat t shows it; else: snapsync sync --allow-shrink t",
-            "snapsync cat t --db 'a b.db' shows it; else: snapsync sync --allow-shrink t --db 'a b.db'"
+            "snapsync show t shows it; else: snapsync sync --allow-shrink t",
+            "snapsync show 'a b.db' t shows it; else: snapsync sync 'a b.db' --allow-shrink t"
         ),
-        ("snapsync member approve x", "snapsync member approve x --db 'a b.db'"),
-        ("snapsync member, or snapsync conflicts", "snapsync member, or snapsync conflicts --db 'a b.db'"),
-        ("run: snapsync sync --db c.db", "run: snapsync sync --db c.db"),
-        ("snapsync conflicts", "snapsync conflicts --db 'a b.db'"),
+        ("snapsync zone approve x", "snapsync zone approve 'a b.db' x"),
+        ("snapsync zone, or snapsync conflicts", "snapsync zone, or snapsync conflicts 'a b.db'"),
+        ("run: snapsync sync c.db", "run: snapsync sync c.db"),
+        ("snapsync conflicts", "snapsync conflicts 'a b.db'"),
     ]) func commandGetsTheDatabaseOfItsRun(_ hint: String, _ completed: String) {
-        #expect(HintCommands(in: ["sync", "--db", "a b.db"]).complete(hint) == completed)
+        #expect(HintCommands(in: ["sync", "a b.db"]).complete(hint) == completed)
         #expect(HintCommands(in: ["sync", "--db=a b.db", "--quiet"]).complete(hint) == completed)
-        #expect(HintCommands(in: ["history", "--cloud", "c"]).complete(hint) == hint)
+        #expect(HintCommands(in: ["log", "c"]).complete(hint) == hint)
     }
 }

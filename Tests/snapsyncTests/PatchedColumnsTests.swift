@@ -19,11 +19,11 @@ import Testing
             INSERT INTO todo VALUES(1, 'one', 0, 2, '2026-01-01T00:00:00Z'), (2, 'two', 0, NULL, '2026-01-01T00:00:00Z'),
                 (3, 'three', 0, 2.5, '2026-01-01T00:00:00Z'), (4, 'four', 1, 1, '2026-01-01T00:00:00Z');
             """)
-        try scene.succeed("init --db desk.db --cloud cloud --role writer --device desk --datasets todo.json")
+        try scene.succeed("init desk.db cloud --name desk --datasets todo.json")
         try scene.sync("desk")
         for reader in ["phone", "tablet"] {
-            try scene.succeed("init --db \(reader).db --cloud cloud --role reader --device \(reader) --create")
-            try scene.succeed("sync --db \(reader).db")
+            try scene.succeed("join \(reader).db cloud --name \(reader)")
+            try scene.succeed("sync \(reader).db")
         }
         let now = "strftime('%Y-%m-%dT%H:%M:%fZ')"
         try scene.database("phone.db").run(
@@ -35,7 +35,7 @@ import Testing
             DELETE FROM todo WHERE id = 4;
             """)
         try scene.database("tablet.db").run("UPDATE todo SET rating = NULL WHERE id = 1")
-        #expect(try scene.succeed("sync --db phone.db").contains("sent 4 edits to the publisher\n"))
+        #expect(try scene.succeed("sync phone.db").contains("sent 4 edits to the publisher\n"))
         try Python.run(
             """
             import glob, json, sys
@@ -56,8 +56,8 @@ import Testing
         try scene.sync("phone", "tablet")
         #expect(try scene.database("tablet.db").run(rows) == scene.database("desk.db").run(rows))
         #expect(try scene.database("phone.db").run("SELECT title FROM todo WHERE id = 9") == "only here\n")
-        #expect(try scene.succeed("messages --db phone.db").contains("stays here: insert tasks 9: readers may not add rows"))
-        for device in ["desk", "phone", "tablet"] { try scene.succeed("verify --local --db \(device).db") }
+        #expect(try scene.succeed("pending phone.db").contains("stays here: insert tasks 9: readers may not add rows"))
+        for device in ["desk", "phone", "tablet"] { try scene.succeed("check \(device).db --local") }
     }
 
     @Test func anEditThatSomebodyElseHasOvertakenIsRefusedAndKept() throws {
@@ -66,17 +66,17 @@ import Testing
         try scene.database("desk.db").run(
             "CREATE TABLE todo(id INTEGER PRIMARY KEY, title TEXT NOT NULL, done INTEGER NOT NULL, rating REAL, updated TEXT NOT NULL); INSERT INTO todo VALUES(1, 'one', 0, 2, '2026-01-01T00:00:00Z')"
         )
-        try scene.succeed("init --db desk.db --cloud cloud --role writer --device desk --datasets todo.json")
+        try scene.succeed("init desk.db cloud --name desk --datasets todo.json")
         try scene.sync("desk")
-        try scene.succeed("init --db phone.db --cloud cloud --role reader --device phone --create")
+        try scene.succeed("join phone.db cloud --name phone")
         try scene.sync("phone")
         try scene.database("phone.db").run("UPDATE todo SET rating = 3")
         try scene.sync("phone")
         try scene.database("desk.db").run("UPDATE todo SET rating = 5, updated = strftime('%Y-%m-%dT%H:%M:%fZ')")
-        #expect(try scene.succeed("sync --db desk.db").contains("edits of readers: 0 applied, 1 refused"))
-        #expect(try scene.json("conflicts --db desk.db")["conflicts"].map { "\($0)" }?.contains("rating") == true)
+        #expect(try scene.succeed("sync desk.db").contains("edits of readers: 0 applied, 1 refused"))
+        #expect(try scene.json("conflicts desk.db")["conflicts"].map { "\($0)" }?.contains("rating") == true)
         try scene.sync("phone")
         #expect(try scene.database("phone.db").run("SELECT rating FROM todo") == "5.0\n")
-        try scene.succeed("verify --local --db phone.db")
+        try scene.succeed("check phone.db --local")
     }
 }

@@ -11,17 +11,17 @@ import Testing
         let rounds = Sample.isWhole ? 40 : 4
         print("eight peers: seed \(seed), \(rounds) rounds")
         let scene = try Scene()
-        try scene.succeed("init --db d0.db --cloud cloud --role peer --device d0 --create")
-        try scene.succeed("generate --db d0.db --notifications 5 --buckets 2")
+        try scene.succeed("join d0.db cloud --peer --name d0")
+        try scene.succeed("generate d0.db --notifications 5 --buckets 2")
         try scene.sync("d0")
         for number in 1..<8 {
-            try scene.succeed("init --db d\(number).db --cloud cloud --role peer --device d\(number) --create")
-            try scene.succeed("sync --db d\(number).db")
+            try scene.succeed("join d\(number).db cloud --peer --name d\(number)")
+            try scene.succeed("sync d\(number).db")
         }
         let report = try Python.run(Self.script, [BuiltCommand.path(), scene.scratch.path, String(seed), String(rounds)])
         #expect(report.hasPrefix("all is well"), "seed \(seed): \(report)")
         print(report)
-        #expect(try scene.succeed("verify --db d3.db --local --all").hasSuffix("all is well\n"), "seed \(seed)")
+        #expect(try scene.succeed("check d3.db --local --all-versions").hasSuffix("all is well\n"), "seed \(seed)")
     }
 
     private static let script = """
@@ -33,7 +33,7 @@ import Testing
         def database(name): return os.path.join(folder, name + '.db')
 
         def sync(name, killed_after=None):
-            process = subprocess.Popen([command, 'sync', '--quiet', '--db', database(name)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            process = subprocess.Popen([command, 'sync', database(name), '--quiet'], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
             if killed_after is not None:
                 time.sleep(killed_after)
                 process.send_signal(signal.SIGKILL)

@@ -11,8 +11,8 @@ import Testing
             "UPDATE notifications SET title = 'desk' WHERE id = (SELECT min(id) FROM notifications); DELETE FROM buckets WHERE id = (SELECT max(id) FROM buckets)"
         )
         try scene.database("laptop.db").run("UPDATE notifications SET title = 'laptop' WHERE id = (SELECT max(id) FROM notifications)")
-        #expect(try scene.json("sync --db laptop.db")["imported"] == nil)
-        let report = try scene.json("sync --db desk.db")
+        #expect(try scene.json("sync laptop.db")["imported"] == nil)
+        let report = try scene.json("sync desk.db")
         #expect((report["imported"] as? [String: Any])?["version"] as? Int == 2 && (report["exported"] as? [String: Any])?["version"] as? Int == 3)
         try scene.sync("laptop")
         #expect(try scene.contents("laptop.db") == scene.contents("desk.db"))
@@ -29,7 +29,7 @@ import Testing
             }
             try edit("desk", "2026-11-20T10:00:00+02:00")
             try edit("laptop", "2026-11-20T08:00:00.5Z")
-            for name in order + order { try scene.succeed("sync --db \(name).db") }
+            for name in order + order { try scene.succeed("sync \(name).db") }
             #expect(try scene.database("desk.db").run("SELECT title FROM notifications ORDER BY id LIMIT 1") == "laptop\n", "\(order)")
             #expect(try scene.contents("laptop.db") == scene.contents("desk.db"))
         }
@@ -39,14 +39,14 @@ import Testing
         let scene = try Scene.deskAndLaptop()
         try scene.database("desk.db").run("UPDATE buckets SET name = 'desk'")
         try scene.database("laptop.db").run("INSERT INTO buckets SELECT 'mine', 'laptop', NULL, NULL, NULL, createdAt, updatedAt, NULL FROM buckets LIMIT 1")
-        #expect(try scene.json("export --db desk.db")["version"] as? Int == 2)
+        #expect(try scene.json("export desk.db")["version"] as? Int == 2)
         // What others published is not passed over, and not taken in by a command that publishes.
         try scene.refuse(
-            "export --db laptop.db", exit: 75, saying: ["version 2, which this database has not imported yet", "snapsync sync"], watching: ["laptop.db"])
-        #expect(try scene.json("import --db laptop.db")["version"] as? Int == 2)
+            "export laptop.db", exit: 75, saying: ["version 2, which this database has not imported yet", "snapsync sync"], watching: ["laptop.db"])
+        #expect(try scene.json("import laptop.db")["version"] as? Int == 2)
         #expect(try scene.database("laptop.db").run("SELECT count(*), count(DISTINCT name) FROM buckets") == "4|2\n")
-        #expect(try scene.json("history --cloud cloud")["newestVersion"] as? Int == 2)
-        #expect(try scene.json("export --db laptop.db")["version"] as? Int == 3)
+        #expect(try scene.json("log cloud")["newestVersion"] as? Int == 2)
+        #expect(try scene.json("export laptop.db")["version"] as? Int == 3)
     }
 
     @Test func whatWasChangedWhileATableWasRebuiltIsNotLost() throws {
@@ -64,7 +64,7 @@ import Testing
             INSERT INTO buckets VALUES('new', 'made on desk', NULL, NULL, NULL, '2026-03-01T08:00:00Z', '2026-03-01T08:00:00Z', NULL);
             """)
         try scene.sync("laptop")
-        #expect(try scene.succeed("sync --db desk.db").contains("the tracking of buckets was not as it should be"))
+        #expect(try scene.succeed("sync desk.db").contains("the tracking of buckets was not as it should be"))
         try scene.sync("laptop")
         #expect(try scene.contents("laptop.db") == scene.contents("desk.db"))
         #expect(
@@ -75,27 +75,27 @@ import Testing
 
     @Test func zoneKeepsTheRuleThatItWasMadeWith() throws {
         let scene = try Scene.phone()
-        try scene.succeed("generate --db desk.db --notifications 1 --buckets 1")
+        try scene.succeed("generate desk.db --notifications 1 --buckets 1")
         try scene.refuse(
-            "init --db desk.db --cloud cloud --role peer --device desk", exit: 78,
+            "init desk.db cloud --peers --built-in --name desk", exit: 78,
             saying: ["its one publisher is the device phone", "--role reader", "--zone"], watching: ["desk.db"])
-        try scene.succeed("init --db desk.db --cloud cloud --role peer --device desk --zone Team")
+        try scene.succeed("init desk.db cloud --peers --built-in --name desk --zone Team")
         try scene.sync("desk")
         // A writer may join a zone of peers; like them it imports first.
-        try scene.succeed("init --db other.db --cloud cloud --role writer --device other --zone Team --create")
+        try scene.succeed("init other.db cloud --built-in --name other --zone Team")
         try scene.sync("other")
         #expect(try scene.contents("other.db") == scene.contents("desk.db"))
         try scene.database("other.db").run("UPDATE buckets SET name = 'other'")
-        #expect((try scene.json("sync --db other.db")["exported"] as? [String: Any])?["version"] as? Int == 2)
+        #expect((try scene.json("sync other.db")["exported"] as? [String: Any])?["version"] as? Int == 2)
     }
 
     @Test func firstVersionIsMadeByTheDeviceThatMadeTheZone() throws {
         let scene = try Scene()
-        try scene.succeed("generate --db desk.db --notifications 1 --buckets 1")
-        try scene.succeed("init --db desk.db --cloud cloud --role peer --device desk")
-        try scene.succeed("init --db laptop.db --cloud cloud --role peer --device laptop --create")
+        try scene.succeed("generate desk.db --notifications 1 --buckets 1")
+        try scene.succeed("init desk.db cloud --peers --built-in --name desk")
+        try scene.succeed("join laptop.db cloud --peer --name laptop")
         try scene.refuse(
-            "sync --db laptop.db", exit: 66, saying: ["nothing has been published yet", "sync on desk first"], watching: ["laptop.db"], asJSONToo: true)
+            "sync laptop.db", exit: 66, saying: ["nothing has been published yet", "sync on desk first"], watching: ["laptop.db"], asJSONToo: true)
         try scene.sync("desk", "laptop")
         #expect(try scene.contents("laptop.db") == scene.contents("desk.db"))
     }
@@ -103,28 +103,28 @@ import Testing
     @Test(arguments: ["share/.stfolder", "share/.dropbox", "share/team/.tmp.drivedownload"])
     func folderThatIsReplicatedIsNotForPeers(sign: String) throws {
         let scene = try Scene()
-        try scene.succeed("generate --db desk.db --notifications 1 --buckets 1")
+        try scene.succeed("generate desk.db --notifications 1 --buckets 1")
         try scene.scratch.write("", to: sign)
         try scene.scratch.write("", to: "share/team/kept")
         try scene.refuse(
-            "init --db desk.db --cloud share/team/cloud --role peer --device desk", exit: 78, saying: ["replicates this folder", "--role writer"],
+            "init desk.db share/team/cloud --peers --built-in --name desk", exit: 78, saying: ["replicates this folder", "--role writer"],
             watching: ["desk.db"])
         #expect(!scene.scratch.exists("share/team/cloud"))
-        try scene.succeed("init --db desk.db --cloud share/team/cloud --role writer --device desk")
+        try scene.succeed("init desk.db share/team/cloud --built-in --name desk")
     }
 
     @Test func foldersOfSettingsAreNoSignOfReplication() throws {
         let scene = try Scene()
         try scene.scratch.write("", to: "home/.dropbox/settings")
         try scene.scratch.write("", to: "home/share/kept")
-        try scene.succeed("init --db desk.db --cloud home/share/cloud --role peer --device desk --create")
+        try scene.succeed("join desk.db home/share/cloud --peer --name desk")
     }
 
     @Test func detachTakesEverythingOfAPeerOut() throws {
         let scene = try Scene.deskAndLaptop()
         try scene.database("laptop.db").run("UPDATE buckets SET name = 'laptop'")
         try scene.sync("laptop")
-        try scene.succeed("detach --db laptop.db")
+        try scene.succeed("detach laptop.db")
         #expect(try scene.database("laptop.db").run("SELECT name FROM sqlite_schema WHERE name LIKE 'snapsync%'") == "")
     }
 }

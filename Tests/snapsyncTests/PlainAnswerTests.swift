@@ -8,14 +8,14 @@ import Testing
     private static func writer(_ sql: String = "CREATE TABLE t(id TEXT PRIMARY KEY, v TEXT); INSERT INTO t VALUES('1', 'a'), ('2', 'b')") throws -> Scene {
         let scene = try Scene()
         try scene.database("a.db").run(sql)
-        try scene.succeed("init --db a.db --cloud cloud --role writer --device a --tables all")
+        try scene.succeed("init a.db cloud --name a")
         try scene.sync("a")
         return scene
     }
 
     @Test(arguments: [
-        "sync --bogus --json", "--json", "bogus --json", "sync --json", "prune --json --db a.db --keep-last x",
-        "import --json --db a.db --accept-rollback 1 --file b",
+        "sync --bogus --json", "--json", "bogus --json", "sync --json", "prune a.db --json --keep-last x",
+        "import a.db --json --accept-rollback 1 --file b",
     ])
     func mistakeOnTheCommandLineIsAnObject(line: String) throws {
         let scene = try Scene()
@@ -34,26 +34,26 @@ import Testing
         ]
         let scene = try Self.writer(
             "CREATE TABLE t(id TEXT PRIMARY KEY, v TEXT);" + values.keys.map { "INSERT INTO t VALUES('{\"\(abs($0.hashValue))\"}', '\($0)');" }.joined())
-        let text = try scene.succeed("cat t --nested --db a.db")
+        let text = try scene.succeed("show a.db t --nested")
         for value in values.values { #expect(text.contains(#","v":\#(value)}"#), "\(value)\n\(text)") }
         let entities = try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])["t"] as? [[String: Any]]
         #expect(entities?.count == values.count)
-        #expect(try scene.succeed("cat t --db a.db").contains(#""v":"{\"a\": [1, \"x\\\"y\", {\"b\": null}]}""#))
+        #expect(try scene.succeed("show a.db t").contains(#""v":"{\"a\": [1, \"x\\\"y\", {\"b\": null}]}""#))
     }
 
     @Test func encryptedDatabaseIsNamed() throws {
         let scene = try Scene()
         try Data((0..<8192).map { _ in UInt8.random(in: 0...255) }).write(to: URL(fileURLWithPath: scene.scratch.path("sealed.db")))
         try scene.scratch.write("a text\n", to: "text.db")
-        try scene.refuse("sync --db sealed.db", exit: 65, saying: ["sealed.db: the file is an encrypted database, or none at all"])
-        try scene.refuse("sync --db text.db", exit: 65, saying: ["text.db: the file is not a SQLite database"])
+        try scene.refuse("sync sealed.db", exit: 65, saying: ["sealed.db: the file is an encrypted database, or none at all"])
+        try scene.refuse("sync text.db", exit: 65, saying: ["text.db: the file is not a SQLite database"])
     }
 
     @Test(arguments: ["s3:bucket", "s3:/bucket/prefix", "s3:"]) func mistypedBucketIsNoDirectory(cloud: String) throws {
         let scene = try Scene()
         try scene.database("a.db").run("CREATE TABLE t(id TEXT PRIMARY KEY)")
         try scene.refuse(
-            "init --db a.db --cloud \(cloud) --role writer --tables all", exit: 78, saying: ["does not begin with s3://", "s3://BUCKET/PREFIX"],
+            "init a.db \(cloud)", exit: 78, saying: ["does not begin with s3://", "s3://BUCKET/PREFIX"],
             watching: ["a.db"])
         #expect(!scene.scratch.exists(cloud))
     }
@@ -65,7 +65,7 @@ import Testing
             let run = try ProgramRun("bash", ["-c", "\"$0\" \(command) --db a.db \(options) > /dev/full", BuiltCommand.path()], in: scene.scratch.path)
             #expect(run.status == 0 && run.errorText.contains("what was to be done is done"), "\(run.errorText)")
         }
-        #expect(try (scene.json("history --db a.db")["versions"] as? [Any])?.count == 3)
+        #expect(try (scene.json("log a.db")["versions"] as? [Any])?.count == 3)
     }
 
     @Test func fullDiskOnStandardOutputIsAFailureOnlyIfNothingElseWasDone() throws {
@@ -74,7 +74,7 @@ import Testing
         try scene.sync("a")
         for (command, status) in [
             ("pin 1", 0), ("unpin 1", 0), ("prune --keep-last 1 --dry-run", 74), ("prune --keep-last 1", 0), ("repair --dry-run", 74), ("repair", 0),
-            ("history", 74), ("disable", 0), ("detach", 0), ("init --cloud cloud --role reader --adopt", 0),
+            ("history", 74), ("disable", 0), ("detach", 0), ("join cloud --keep-local", 0),
         ] {
             let run = try ProgramRun("bash", ["-c", "\"$0\" \(command) --db a.db > /dev/full", BuiltCommand.path()], in: scene.scratch.path)
             #expect(run.status == status && run.errorText.contains("standard output: it cannot be written"), "\(command): \(run.errorText)")
@@ -97,7 +97,7 @@ import Testing
                     for one in [folder] + [os.path.join(folder, f) for f in files]: os.chown(one, 12345, 12345)
                 os.chown('a.db' + sys.argv[2], 0, 0); os.chmod('a.db' + sys.argv[2], 0o600)
                 def other(): os.setgroups([]); os.setgid(12345); os.setuid(12345)
-                done = subprocess.run(['./snapsync', 'doctor', '--db', 'a.db'], preexec_fn=other, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+                done = subprocess.run(['./snapsync', 'check', 'a.db'], preexec_fn=other, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
                 print(done.stdout.decode()); sys.exit(done.returncode)
                 """, BuiltCommand.path(), ending,
             ], in: scene.scratch.path)
@@ -108,39 +108,39 @@ import Testing
         let scene = try Self.writer("CREATE TABLE t(id INTEGER PRIMARY KEY AUTOINCREMENT, v TEXT); INSERT INTO t(v) VALUES('a'), ('b'), ('c')")
         try scene.database("a.db").run("DELETE FROM t WHERE id = 3")
         try scene.sync("a")
-        try scene.succeed("init --db b.db --cloud cloud --role writer --device a --create --take-over")
-        try scene.succeed("import --db b.db")
+        try scene.succeed("join b.db cloud --writer --name a --take-over")
+        try scene.succeed("import b.db")
         #expect(try scene.database("b.db").run("INSERT INTO t(v) VALUES('new'); SELECT id FROM t") == "1\n2\n4\n")
     }
 
     @Test(arguments: ["sync", "sync --quiet"]) func logStaysShortWhileSyncIsOff(line: String) throws {
         let scene = try Self.writer()
-        try scene.succeed("disable --db a.db")
+        try scene.succeed("config set a.db sync off")
         for _ in 0..<2 {
             try scene.database("a.db").run(String(repeating: "UPDATE t SET v = v || 'x';", count: 100))
-            #expect(try scene.run("\(line) --db a.db").status == (line == "sync" ? 78 : 0))
+            #expect(try scene.run("\(line) a.db").status == (line == "sync" ? 78 : 0))
             #expect(try scene.database("a.db").run("SELECT count(*) FROM snapsync_log WHERE dataset > 0") == "0\n")
         }
-        try scene.succeed("enable --yes --db a.db")
-        #expect(try (scene.json("sync --db a.db")["exported"] as? [String: Any])?["version"] as? Int == 2)
+        try scene.succeed("config set a.db sync on --yes")
+        #expect(try (scene.json("sync a.db")["exported"] as? [String: Any])?["version"] as? Int == 2)
     }
 
     @Test func readersOwnChangesAreCounted() throws {
         let scene = try Self.writer()
-        try scene.succeed("init --db b.db --cloud cloud --role reader --device b --create")
-        #expect(try !scene.succeed("sync --db b.db").contains("here: readers"))
+        try scene.succeed("join b.db cloud --name b")
+        #expect(try !scene.succeed("sync b.db").contains("here: readers"))
         try scene.database("b.db").run("UPDATE t SET v = 'mine' WHERE id = '1'; INSERT INTO t VALUES('3', 'mine')")
-        #expect(try scene.succeed("sync --db b.db").contains("  t: 2 changes stay here: readers may not edit the table\n"))
-        #expect(try (scene.json("sync --db b.db")["kept"] as? [[String: Any]])?.first?["changes"] as? Int == 2)
-        let verify = try scene.succeed("verify --local --db b.db")
+        #expect(try scene.succeed("sync b.db").contains("  t: 2 changes stay here: readers may not edit the table\n"))
+        #expect(try (scene.json("sync b.db")["kept"] as? [[String: Any]])?.first?["changes"] as? Int == 2)
+        let verify = try scene.succeed("check b.db --local")
         #expect(verify.contains("sound: the local tables are the applied version, and 2 entities changed here since\nall is well\n"), "\(verify)")
-        #expect(try scene.json("verify --local --db b.db")["localChanges"] as? Int == 2)
+        #expect(try scene.json("check b.db --local")["localChanges"] as? Int == 2)
     }
 
     @Test func timestampThatIsNoTimeIsTold() throws {
         let scene = try Scene.phone()
         try scene.database("phone.db").run("UPDATE notifications SET updatedAt = 'yesterday' WHERE rowid < 3")
-        let said = try scene.succeed("sync --db phone.db")
+        let said = try scene.succeed("sync phone.db")
         #expect(said.contains("  warning: notifications: 2 changed rows have a updatedAt that is no time (key "), "\(said)")
         try scene.markRead(5, from: 9)
         try scene.sync("phone")
@@ -154,21 +154,21 @@ import Testing
         try scene.database("a.db").run("INSERT INTO t VALUES('3', 'c')")
         try FileManager.default.removeItem(atPath: scene.scratch.path("a.db.snapsync-lock"))
         try scene.sync("a")
-        let sync = try BuiltCommand.runAsNobody(["sync", "--db", "a.db"], in: scene.scratch.path)
+        let sync = try BuiltCommand.runAsNobody(["sync", "a.db"], in: scene.scratch.path)
         Scene.checkRefusal(sync, exit: 77, saying: ["a.db.snapsync-lock", "another user's run has left it"])
-        let doctor = try BuiltCommand.runAsNobody(["doctor", "--db", "a.db"], in: scene.scratch.path).text
+        let doctor = try BuiltCommand.runAsNobody(["check", "a.db"], in: scene.scratch.path).text
         #expect(doctor.contains("error: foreignFiles: 4 files that this user cannot read: ") && doctor.contains("a.db.snapsync-lock"), "\(doctor)")
     }
 
     @Test func peerIsToldOfEveryTableAtOnce() throws {
         let scene = try Scene()
         try scene.database("a.db").run("CREATE TABLE bare(a); CREATE TABLE counted(id INTEGER PRIMARY KEY); CREATE TABLE fine(id TEXT PRIMARY KEY)")
-        let run = try scene.run("init --db a.db --cloud cloud --role peer --tables all")
+        let run = try scene.run("init a.db cloud --peers")
         #expect(run.status == 78 && !scene.scratch.exists("cloud"))
         for fragment in ["bare: it has no key besides the rowid", "give one key to two rows: counted", "--skip bare", "--shared-keys"] {
             #expect(run.errorText.contains(fragment), "\(run.errorText)")
         }
-        try scene.succeed("init --db a.db --cloud cloud --role peer --tables all --skip bare --shared-keys")
+        try scene.succeed("init a.db cloud --peers --exclude bare --shared-keys")
     }
 
     @Test func restoredPeerTakesOneName() throws {
@@ -177,7 +177,7 @@ import Testing
         try scene.database("laptop.db").run("UPDATE notifications SET title = 'lost'")
         try scene.sync("laptop")
         try scene.database("backup.db").run("UPDATE buckets SET name = 'after the restore'")
-        let said = try scene.succeed("sync --db backup.db")
+        let said = try scene.succeed("sync backup.db")
         #expect(said.components(separatedBy: "it is the device laptop-").count == 2, "\(said)")
         try scene.sync("desk")
         #expect(try scene.contents("desk.db") == scene.contents("backup.db"))

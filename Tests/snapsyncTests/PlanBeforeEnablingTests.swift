@@ -7,28 +7,28 @@ import Testing
 @Suite(.runsPrograms) struct PlanBeforeEnablingTests {
     @Test func planLooksWhereTheUserKeepsSyncOff() throws {
         let scene = try Scene.phone(notifications: 12, buckets: 2)
-        try scene.succeed("init --db watch.db --cloud cloud --role reader --device watch --create --disabled")
+        try scene.succeed("join watch.db cloud --name watch --disabled")
         let before = try scene.database("watch.db").dump(), cloud = try scene.cloudListing()
-        let plan = try scene.json("plan --out first.plan --db watch.db")
+        let plan = try scene.json("sync watch.db -n --out first.plan")
         #expect(try scene.database("watch.db").dump() == before && scene.cloudListing() == cloud)
         #expect(try PlannedCounts(plan, "notifications").local == [12, 0, 0] && PlannedCounts(plan, "buckets").local == [2, 0, 0])
         let refusals = try #require(plan["refusals"] as? [String])
-        #expect(refusals == ["sync is turned off; turn it on with: snapsync enable --db watch.db"])
+        #expect(refusals == ["sync watch.db is turned off; turn it on with: snapsync enable"])
         // A look is no yes.
-        try scene.refuse("apply first.plan --db watch.db", exit: 78, saying: ["sync is turned off"], watching: ["watch.db"])
-        try scene.succeed("enable --yes --db watch.db")
-        #expect(try scene.succeed("apply first.plan --db watch.db").hasPrefix("imported version 1\n"))
-        #expect(try scene.json("plan --db watch.db")["refusals"] as? [String] == [])
+        try scene.refuse("sync watch.db --plan first.plan", exit: 78, saying: ["sync is turned off"], watching: ["watch.db"])
+        try scene.succeed("config set watch.db sync on --yes")
+        #expect(try scene.succeed("sync watch.db --plan first.plan").hasPrefix("imported version 1\n"))
+        #expect(try scene.json("sync watch.db -n")["refusals"] as? [String] == [])
     }
 
     @Test(arguments: [#"{"isEntitled":false}"#, #"{"validUntil":"2020-01-01T00:00:00Z"}"#, "{"])
     func planDoesNotLookForWhoMayNotSync(entitlement: String) throws {
         let scene = try Scene.phone()
         try scene.scratch.write(entitlement, to: "licence.json")
-        try scene.succeed("init --db watch.db --cloud cloud --role reader --device watch --create --disabled --entitlement licence.json")
-        try scene.refuse("plan --db watch.db", exit: 78, saying: ["watch.db: ", "hint: "])
+        try scene.succeed("join watch.db cloud --name watch --disabled --entitlement licence.json")
+        try scene.refuse("sync watch.db -n", exit: 78, saying: ["watch.db: ", "hint: "])
         try scene.scratch.write(#"{"isEntitled":true}"#, to: "licence.json")
-        #expect(try PlannedCounts(scene.json("plan --db watch.db"), "notifications").local == [30, 0, 0])
+        #expect(try PlannedCounts(scene.json("sync watch.db -n"), "notifications").local == [30, 0, 0])
     }
 
     /// Two devices with a few profiles each, some of the same keys: the plan counts what the sync then does, on every side.
@@ -46,12 +46,12 @@ import Testing
                         "INSERT INTO profiles VALUES('\(key)', \(name), \(colour), '202\(1 + random.below(3))-05-01T00:00:00Z')")
                 }
             }
-            try scene.succeed("init --db phone.db --cloud cloud --role peer --device phone --datasets profiles.json")
+            try scene.succeed("init phone.db cloud --peers --name phone --datasets profiles.json")
             try scene.sync("phone")
-            try scene.succeed("init --db tablet.db --cloud cloud --role \(role) --device tablet --datasets profiles.json --disabled")
+            try scene.succeed(Scene.setUp("tablet.db", as: role, "--name tablet --datasets profiles.json --disabled"))
             let rows = try Self.rows(scene), version = try Self.version(scene)
-            let plan = try PlannedCounts(scene.json("plan --all --db tablet.db"), "profiles")
-            try scene.succeed("enable --yes --db tablet.db")
+            let plan = try PlannedCounts(scene.json("sync tablet.db -n --all"), "profiles")
+            try scene.succeed("config set tablet.db sync on --yes")
             try scene.sync("tablet")
             let after = try Self.rows(scene), published = try Self.version(scene)
             let place: Comment = "seed \(seed), \(policy), \(role): \(rows) and \(version) became \(after) and \(published)"
@@ -83,7 +83,7 @@ import Testing
 
     /// The same of the newest version in the cloud.
     private static func version(_ scene: Scene) throws -> [String: [String]] {
-        let text = try scene.succeed("cat profiles --cloud cloud")
+        let text = try scene.succeed("show cloud profiles")
         let container = try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
         let entities = try #require(container["profiles"] as? [[String: String]])
         return Dictionary(uniqueKeysWithValues: entities.map { entity in (entity["id"] ?? "", ["name", "colour", "updatedAt"].map { entity[$0] ?? "" }) })

@@ -19,8 +19,8 @@ import Testing
     private static func made() throws -> Scene {
         try Scene.copy(of: "QueryTests") { scene in
             try scene.database("a.db").run(tables)
-            try scene.succeed("init --db a.db --cloud cloud --role writer --device a --tables all")
-            try scene.succeed("sync --db a.db")
+            try scene.succeed("init a.db cloud --name a")
+            try scene.succeed("sync a.db")
         }
     }
 
@@ -104,8 +104,8 @@ import Testing
     @Test func earlierVersionsAreReadByNumberAndTime() throws {
         let scene = try Self.made()
         try scene.database("a.db").run("UPDATE users SET mail = 'new' WHERE login = 'bob'; DELETE FROM users WHERE login = 'ann'")
-        try scene.succeed("sync --db a.db")
-        let times = try #require(try scene.json("history --db a.db")["versions"] as? [[String: Any]]).compactMap { $0["timestamp"] as? String }
+        try scene.succeed("sync a.db")
+        let times = try #require(try scene.json("log a.db")["versions"] as? [[String: Any]]).compactMap { $0["timestamp"] as? String }
         for (at, count) in [("1", 3), ("2", 2), (times[1], 3), (times[0], 2)] {
             #expect(try run(scene, "query", "cloud", "SELECT count(*) AS n FROM users", "--at", at, "--ndjson").text == "{\"n\":\(count)}\n", "\(at)")
         }
@@ -150,9 +150,9 @@ import Testing
 
     @Test(.enabled(if: SignedScene.isAvailable)) func sealedZoneIsReadWithTheKeysOfADevice() throws {
         let scene = try SignedScene()
-        try scene.succeed("generate --db phone.db --notifications 30 --buckets 3")
-        _ = try scene.initSealed("init --db phone.db --cloud cloud --role writer --device phone --sealed")
-        try scene.succeed("sync --db phone.db")
+        try scene.succeed("generate phone.db --notifications 30 --buckets 3")
+        _ = try scene.initSealed("init phone.db cloud --built-in --name phone --encrypt")
+        try scene.succeed("sync phone.db")
         #expect(try scene.run("get phone.db buckets none").status == 66)
         #expect(try scene.run("query phone.db VALUES(1)").text == "column1\n-------\n1\n")
         let refused = try scene.run("get cloud buckets none")

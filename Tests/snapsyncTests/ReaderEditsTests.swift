@@ -27,10 +27,10 @@ import Testing
     private func scene(_ options: String = edits, readers: [String] = ["phone", "tablet"]) throws -> Scene {
         try Scene.copy(of: "to-do lists \(options) \(readers)") { scene in
             try scene.database("desk.db").run(Self.schema + Self.rows)
-            try scene.succeed("init --db desk.db --cloud cloud --role writer --device desk \(options)")
+            try scene.succeed("init desk.db cloud --built-in --name desk \(options)")
             try scene.sync("desk")
             for reader in readers {
-                try scene.succeed("init --db \(reader).db --cloud cloud --role reader --device \(reader) --create")
+                try scene.succeed("join \(reader).db cloud --name \(reader)")
                 try scene.sync(reader)
             }
         }
@@ -40,17 +40,17 @@ import Testing
     @Test func editOfATableThatReadersMayNotEditIsSaidToStay() throws {
         let scene = try scene("--tables all", readers: ["phone"])
         try scene.database("phone.db").run("INSERT INTO tags VALUES('new', NULL)")
-        try scene.succeed("sync --db phone.db")
-        #expect(try scene.succeed("status --db phone.db").contains("1 changed since, kept here alone: readers may not edit it"))
-        #expect(try scene.succeed("messages --db phone.db").contains("  stays here: insert tags new: readers may not edit the table\n"))
-        let doctor = try scene.succeed("doctor --db phone.db")
-        #expect(doctor.contains("so no other device gets this") && doctor.contains("snapsync describe --update --reader-edits tags"), "\(doctor)")
-        #expect(try scene.succeed("sync --db desk.db").contains("nothing new"))
+        try scene.succeed("sync phone.db")
+        #expect(try scene.succeed("status phone.db").contains("1 changed since, kept here alone: readers may not edit it"))
+        #expect(try scene.succeed("pending phone.db").contains("  stays here: insert tags new: readers may not edit the table\n"))
+        let doctor = try scene.succeed("check phone.db")
+        #expect(doctor.contains("so no other device gets this") && doctor.contains("snapsync tables edits tags"), "\(doctor)")
+        #expect(try scene.succeed("sync desk.db").contains("nothing new"))
         // What the hint says.
-        try scene.succeed("describe --update --reader-edits tags --db desk.db")
-        for device in ["desk", "phone", "desk"] { try scene.succeed("sync --db \(device).db") }
+        try scene.succeed("tables edits desk.db tags")
+        for device in ["desk", "phone", "desk"] { try scene.succeed("sync \(device).db") }
         #expect(try scene.value("SELECT count(*) FROM tags WHERE name = 'new'", in: "desk.db") == "1")
-        let datasets = try #require(try scene.json("status --db phone.db")["datasets"] as? [[String: Any]])
+        let datasets = try #require(try scene.json("status phone.db")["datasets"] as? [[String: Any]])
         #expect(datasets.first { $0["name"] as? String == "tags" }?["changesStay"] as? Bool == false)
     }
 
@@ -65,7 +65,7 @@ import Testing
     }
 
     private func round(_ scene: Scene, _ order: [String] = ["phone", "tablet", "desk", "phone", "tablet"]) throws {
-        for device in order { try scene.succeed("sync --db \(device).db") }
+        for device in order { try scene.succeed("sync \(device).db") }
     }
 
     /// All devices have the same rows, nothing waits, and every database is its version.
@@ -74,9 +74,9 @@ import Testing
             #expect(try contents(scene, "\(device).db") == contents(scene, "desk.db"), "\(device)", sourceLocation: location)
             #expect(try mailbox(scene, of: device) == [], sourceLocation: location)
             #expect(try scene.pendingEdits(of: "\(device).db") == 0, sourceLocation: location)
-            try scene.succeed("verify --local --db \(device).db", at: location)
+            try scene.succeed("check \(device).db --local", at: location)
         }
-        try scene.succeed("verify --local --db desk.db", at: location)
+        try scene.succeed("check desk.db --local", at: location)
     }
 
     @Test func editsOfTwoReadersReachEverybody() throws {
@@ -100,12 +100,12 @@ import Testing
             UPDATE steps SET what = 'look for it', modified = unixepoch() WHERE id = 1;
             """)
         let phone = try contents(scene, "phone.db")
-        #expect(try scene.succeed("sync --db phone.db").hasSuffix("sent 7 edits to the publisher\n"))
+        #expect(try scene.succeed("sync phone.db").hasSuffix("sent 7 edits to the publisher\n"))
         #expect(try contents(scene, "phone.db") == phone)
-        #expect(try scene.succeed("messages --cloud cloud").contains("\n  insert tasks [\"club\",7] of "))
-        #expect(try scene.succeed("sync --db tablet.db").hasSuffix("sent 6 edits to the publisher\n"))
-        #expect(try scene.succeed("status --db phone.db").contains("\n  edits of readers: 7 handed over and not decided yet\n"))
-        #expect(try scene.succeed("sync --db desk.db").contains("\n  edits of readers: 13 applied\n"))
+        #expect(try scene.succeed("pending cloud").contains("\n  insert tasks [\"club\",7] of "))
+        #expect(try scene.succeed("sync tablet.db").hasSuffix("sent 6 edits to the publisher\n"))
+        #expect(try scene.succeed("status phone.db").contains("\n  edits of readers: 7 handed over and not decided yet\n"))
+        #expect(try scene.succeed("sync desk.db").contains("\n  edits of readers: 13 applied\n"))
         try round(scene, ["phone", "tablet"])
         try expectSettled(scene)
         let look = """
@@ -113,15 +113,15 @@ import Testing
                 (SELECT color FROM tags WHERE name = 'urgent'), (SELECT group_concat(typeof(value)) FROM (SELECT value FROM marks ORDER BY at))
             """
         for device in ["desk", "phone", "tablet"] { #expect(try scene.database("\(device).db").run(look) == "3|1|look for it|blue|null,real,real,blob\n") }
-        #expect(try scene.succeed("sync --db desk.db") == "nothing new since version 2; nothing was written\n")
-        #expect(try scene.succeed("conflicts --db desk.db").contains("no "))
+        #expect(try scene.succeed("sync desk.db") == "nothing new since version 2; nothing was written\n")
+        #expect(try scene.succeed("conflicts desk.db").contains("no "))
     }
 
     @Test func theMessageIsJSONThatOtherToolsRead() throws {
         let scene = try scene(readers: ["phone"])
         try scene.database("phone.db").run(
             "UPDATE tasks SET title = 'sweep it' WHERE title = 'sweep'; DELETE FROM steps WHERE id = 2; INSERT INTO marks VALUES(0.5, x'00ff', 'x')")
-        try scene.succeed("sync --db phone.db")
+        try scene.succeed("sync phone.db")
         try Python.run(
             """
             import glob, json, sys
@@ -145,39 +145,39 @@ import Testing
         let scene = try scene(readers: ["phone"])
         // Both at once, without knowledge of each other; a table without a timestamp.
         try scene.database("phone.db").run("UPDATE tags SET color = 'of the phone' WHERE name = 'later'")
-        try scene.succeed("sync --db phone.db")
+        try scene.succeed("sync phone.db")
         try scene.database("desk.db").run("UPDATE tags SET color = 'of the desk' WHERE name = 'later'")
-        #expect(try scene.succeed("sync --db desk.db").contains("\n  edits of readers: 0 applied, 1 refused"))
-        #expect(try scene.succeed("conflicts --db desk.db").contains("of the phone"))
-        try scene.succeed("sync --db phone.db")
+        #expect(try scene.succeed("sync desk.db").contains("\n  edits of readers: 0 applied, 1 refused"))
+        #expect(try scene.succeed("conflicts desk.db").contains("of the phone"))
+        try scene.succeed("sync phone.db")
         #expect(try scene.database("phone.db").run("SELECT color FROM tags WHERE name = 'later'") == "of the desk\n")
         try expectSettled(scene, ["phone"])
         // The reader's is the later one: the writer's published edit loses, and stands in its journal.
         try scene.database("desk.db").run("UPDATE tags SET color = 'of the desk' WHERE name = 'Urgent'")
-        try scene.succeed("sync --db desk.db")
+        try scene.succeed("sync desk.db")
         try scene.database("phone.db").run("UPDATE tags SET color = 'of the phone' WHERE name = 'Urgent'")
-        try scene.succeed("sync --db phone.db")
-        let lost = try scene.run("sync --db desk.db")
+        try scene.succeed("sync phone.db")
+        let lost = try scene.run("sync desk.db")
         #expect(lost.status == 0 && lost.text.contains("edits of readers: 1 applied"))
         #expect(try scene.database("desk.db").run("SELECT color FROM tags WHERE name = 'Urgent'") == "of the phone\n")
-        #expect(try scene.json("conflicts --db desk.db")["conflicts"].map { "\($0)" }?.contains("of the desk") == true)
-        try scene.succeed("sync --db phone.db")
+        #expect(try scene.json("conflicts desk.db")["conflicts"].map { "\($0)" }?.contains("of the desk") == true)
+        try scene.succeed("sync phone.db")
         try expectSettled(scene, ["phone"])
     }
 
     @Test func aMessageThatASyncToolBringsBackIsAppliedOnce() throws {
         let scene = try scene(readers: ["phone"])
         try scene.database("phone.db").run("UPDATE tasks SET title = 'sweep twice' WHERE title = 'sweep'")
-        try scene.succeed("sync --db phone.db")
+        try scene.succeed("sync phone.db")
         let name = try #require(try mailbox(scene, of: "phone").first), path = "\(Scene.zone)/messages/phone/\(name)"
         let bytes = try scene.scratch.read(path)
-        try scene.succeed("sync --db desk.db")
-        try scene.succeed("sync --db phone.db")
+        try scene.succeed("sync desk.db")
+        try scene.succeed("sync phone.db")
         try scene.database("desk.db").run("UPDATE tasks SET title = 'the last word' WHERE title = 'sweep twice'")
         try Data(bytes).write(to: URL(fileURLWithPath: scene.scratch.path(path)))
-        try scene.succeed("sync --db desk.db")
+        try scene.succeed("sync desk.db")
         #expect(try scene.database("desk.db").run("SELECT title FROM tasks WHERE list = 'home' AND number = 1") == "the last word\n")
-        try scene.succeed("sync --db phone.db")
+        try scene.succeed("sync phone.db")
         #expect(try contents(scene, "phone.db") == contents(scene, "desk.db"))
     }
 
@@ -185,7 +185,7 @@ import Testing
     @Test func aRowWhoseValueIsTakenWaitsUntilItIsFree() throws {
         let scene = try scene(readers: ["phone"])
         try scene.database("phone.db").run("INSERT INTO lists VALUES('club', 'Club', strftime('%Y-%m-%dT%H:%M:%fZ'))")
-        try scene.succeed("sync --db phone.db")
+        try scene.succeed("sync phone.db")
         try scene.database("desk.db").run("INSERT INTO lists VALUES('other', 'Club', strftime('%Y-%m-%dT%H:%M:%fZ'))")
         try round(scene, ["desk", "phone"])
         for device in ["desk", "phone"] { #expect(try scene.database("\(device).db").run("SELECT id FROM lists WHERE name = 'Club'") == "other\n") }
@@ -205,9 +205,9 @@ import Testing
         try round(scene, ["phone", "desk", "phone"])
         try scene.database("phone.db").run(
             "DELETE FROM lists WHERE id = 'club'; INSERT INTO lists VALUES('society', 'Club', strftime('%Y-%m-%dT%H:%M:%fZ'))")
-        #expect(try scene.succeed("sync --db phone.db").hasSuffix("sent 2 edits to the publisher\n"))
-        #expect(try scene.succeed("sync --db desk.db").contains("\n  edits of readers: 2 applied\n"))
-        try scene.succeed("sync --db phone.db")
+        #expect(try scene.succeed("sync phone.db").hasSuffix("sent 2 edits to the publisher\n"))
+        #expect(try scene.succeed("sync desk.db").contains("\n  edits of readers: 2 applied\n"))
+        try scene.succeed("sync phone.db")
         try expectSettled(scene, ["phone"])
     }
 
@@ -218,11 +218,11 @@ import Testing
         // The other reader adds a row that refers to the task that the first one deletes.
         try scene.database("tablet.db").run(
             "DELETE FROM steps WHERE list = 'work'; DELETE FROM tasks WHERE list = 'work'; DELETE FROM lists WHERE id = 'work'")
-        try scene.succeed("sync --db phone.db")
-        try scene.succeed("sync --db tablet.db")
+        try scene.succeed("sync phone.db")
+        try scene.succeed("sync tablet.db")
         try scene.database("desk.db").run("INSERT INTO tasks VALUES('work', 2, 'read', 0)")
-        #expect(try scene.succeed("sync --db desk.db").contains("\n  edits of readers: 6 applied, 1 refused"))
-        #expect(try scene.succeed("conflicts --db desk.db").contains("lists work (parentNeeded"))
+        #expect(try scene.succeed("sync desk.db").contains("\n  edits of readers: 6 applied, 1 refused"))
+        #expect(try scene.succeed("conflicts desk.db").contains("lists work (parentNeeded"))
         #expect(try scene.database("desk.db").run("SELECT group_concat(id) FROM lists; SELECT group_concat(title) FROM tasks") == "work\nread\n")
         try round(scene, ["phone", "tablet"])
         try expectSettled(scene)
@@ -231,14 +231,14 @@ import Testing
     @Test func nothingIsTakenUnlessItIsSaidAndItCanBeSaidLater() throws {
         let scene = try scene("--tables all", readers: ["phone"])
         try scene.database("phone.db").run("UPDATE tags SET color = 'mine' WHERE name = 'later'")
-        #expect(!(try scene.succeed("sync --db phone.db")).contains("sent"))
+        #expect(!(try scene.succeed("sync phone.db")).contains("sent"))
         #expect(try mailbox(scene, of: "phone") == [])
         #expect(try scene.database("phone.db").run("SELECT color FROM tags WHERE name = 'later'") == "mine\n")
-        let said = try scene.succeed("describe --update --db desk.db --reader-edits tags,tasks")
+        let said = try scene.succeed("tables edits desk.db tags,tasks")
         #expect(said.contains("tags: readers may add, change and delete rows") && said.contains("tasks: readers may"))
-        try scene.succeed("sync --db desk.db")
+        try scene.succeed("sync desk.db")
         // The reader learns it from the zone, and what waited is sent.
-        let learnt = try scene.run("sync --db phone.db")
+        let learnt = try scene.run("sync phone.db")
         #expect(learnt.status == 0 && (learnt.text + learnt.errorText).contains("tags: readers may add, change and delete rows"))
         #expect(learnt.text.hasSuffix("sent 1 edit to the publisher\n"))
         try round(scene, ["desk", "phone"])
@@ -246,13 +246,13 @@ import Testing
         try expectSettled(scene, ["phone"])
         // And no longer: what is under way is refused, not forgotten.
         try scene.database("phone.db").run("UPDATE tags SET color = 'mine again' WHERE name = 'later'")
-        try scene.succeed("sync --db phone.db")
-        try scene.succeed("describe --update --db desk.db --reader-edits none")
-        #expect(try scene.succeed("sync --db desk.db").contains("edits of readers: 0 applied, 1 refused"))
-        #expect(try scene.succeed("conflicts --db desk.db").contains("refused: the dataset tags takes no such edits from readers"))
-        #expect(try scene.run("sync --db phone.db").status == 0)
+        try scene.succeed("sync phone.db")
+        try scene.succeed("tables edits desk.db none")
+        #expect(try scene.succeed("sync desk.db").contains("edits of readers: 0 applied, 1 refused"))
+        #expect(try scene.succeed("conflicts desk.db").contains("refused: the dataset tags takes no such edits from readers"))
+        #expect(try scene.run("sync phone.db").status == 0)
         for device in ["desk", "phone"] { #expect(try scene.database("\(device).db").run("SELECT color FROM tags WHERE name = 'later'") == "mine\n") }
-        #expect(try scene.succeed("conflicts --db phone.db").contains("mine again"))
+        #expect(try scene.succeed("conflicts phone.db").contains("mine again"))
         // A description without the policy is what earlier versions wrote.
         #expect(try scene.database("desk.db").run("SELECT count(*) FROM snapsync_settings WHERE value LIKE '%\"messages\"%'") == "0\n")
     }
@@ -260,25 +260,25 @@ import Testing
     @Test func tablesInWhichSQLiteMakesTheKeysNeedAYes() throws {
         let scene = try Scene()
         try scene.database("desk.db").run(Self.schema + "CREATE TABLE notes(text TEXT);" + Self.rows)
-        let refused = try scene.run("init --db desk.db --cloud cloud --role writer --tables all --reader-edits all --shared-keys")
+        let refused = try scene.run("init desk.db cloud --reader-edits all --shared-keys")
         #expect(refused.status == 78 && refused.errorText.contains("dataset notes: the table has no key but the rowid"))
-        let keys = try scene.run("init --db desk.db --cloud cloud --role writer --tables all --skip notes --reader-edits all")
+        let keys = try scene.run("init desk.db cloud --exclude notes --reader-edits all")
         #expect(keys.status == 78 && keys.errorText.contains("give one key to two rows: steps") && keys.errorText.contains("--shared-keys"))
-        let unknown = try scene.run("init --db desk.db --cloud cloud --role writer --tables all --skip notes --reader-edits task")
+        let unknown = try scene.run("init desk.db cloud --exclude notes --reader-edits task")
         #expect(unknown.status == 78 && unknown.errorText.contains("no synced table is named task"))
-        #expect(try scene.run("init --db desk.db --cloud cloud --role writer --reader-edits all").status == 64)
-        let taken = try scene.succeed("init --db desk.db --cloud cloud --role writer --tables all --reader-edits tasks,lists")
+        #expect(try scene.run("init desk.db cloud --built-in --reader-edits all").status == 64)
+        let taken = try scene.succeed("init desk.db cloud --reader-edits tasks,lists")
         #expect(taken.contains("\n  readers may edit lists, tasks\n"))
     }
 
     @Test func aReaderThatLacksAColumnDoesNotClearIt() throws {
         let scene = try scene(readers: ["phone"])
         try scene.database("desk.db").run("ALTER TABLE tags ADD COLUMN icon TEXT; UPDATE tags SET icon = 'flag'")
-        #expect(try scene.run("sync --db desk.db").status == 0)
-        #expect(try scene.run("sync --db phone.db").status == 0)
+        #expect(try scene.run("sync desk.db").status == 0)
+        #expect(try scene.run("sync phone.db").status == 0)
         try scene.database("phone.db").run("UPDATE tags SET color = 'blue'; INSERT INTO tags VALUES('fresh', 'white')")
-        #expect(try scene.run("sync --db phone.db").status == 0)
-        #expect(try scene.run("sync --db desk.db").status == 0)
+        #expect(try scene.run("sync phone.db").status == 0)
+        #expect(try scene.run("sync desk.db").status == 0)
         #expect(
             try scene.database("desk.db").run("SELECT name, color, icon FROM tags ORDER BY name") == "fresh|white|\nlater|blue|flag\nUrgent|blue|flag\n")
     }
@@ -286,15 +286,15 @@ import Testing
     @Test(.enabled(if: SignedScene.isAvailable)) func editsTravelInASealedZone() throws {
         let scene = try SignedScene()
         try scene.scene.database("phone.db").run(Self.schema + Self.rows)
-        _ = try scene.initSealed("init --db phone.db --cloud cloud --role writer --device phone --sealed \(Self.edits)")
-        try scene.succeed("sync --db phone.db")
+        _ = try scene.initSealed("init phone.db cloud --built-in --name phone --encrypt \(Self.edits)")
+        try scene.succeed("sync phone.db")
         try scene.join("watch")
-        try scene.succeed("sync --db watch.db")
+        try scene.succeed("sync watch.db")
         try scene.scene.database("watch.db").run("INSERT INTO tags VALUES('CANARY', 'x'); UPDATE tasks SET done = 1")
-        try scene.succeed("sync --db watch.db")
+        try scene.succeed("sync watch.db")
         try scene.expectNowhere(["CANARY", "\"edits\""])
-        #expect(try scene.succeed("sync --db phone.db").contains("edits of readers: 4 applied"))
-        try scene.succeed("sync --db watch.db")
+        #expect(try scene.succeed("sync phone.db").contains("edits of readers: 4 applied"))
+        try scene.succeed("sync watch.db")
         #expect(try contents(scene.scene, "watch.db") == contents(scene.scene, "phone.db"))
     }
 }

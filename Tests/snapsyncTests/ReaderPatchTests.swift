@@ -25,16 +25,16 @@ import Testing
                 for name in names {
                     try edit(name, "CREATE TABLE notes(id TEXT PRIMARY KEY NOT NULL, title TEXT NOT NULL, note TEXT, at TEXT)", 0)
                     if name == w { try edit(w, "INSERT INTO notes VALUES('k', 'first', NULL, '\(text(0))')", 0) }
-                    try run("init --db \(name).db --cloud cloud-\(w) --role \(name == w ? "writer" : "reader") --device \(name) --datasets datasets.json", 1)
-                    try run("sync --quiet --db \(name).db", 2)
+                    try run(Scene.setUp("\(name).db", at: "cloud-\(w)", as: name == w ? "writer" : "reader", "--name \(name) --datasets datasets.json"), 1)
+                    try run("sync \(name).db --quiet", 2)
                 }
                 try edit(w, "UPDATE notes SET title = 'of w' WHERE id = 'k'; INSERT INTO notes VALUES('new', 'of w', NULL, NULL)", 10)
                 try edit(r, sql, 20)
-                if isComparedBefore { try run("sync --db \(r).db", 21) }
+                if isComparedBefore { try run("sync \(r).db", 21) }
                 try sync([w: 30, r: 31, w: 32, r: 33])
                 #expect(try rows(w, "SELECT id, title, note FROM notes ORDER BY id") == "k|of w|\nnew|of w|\n")
                 #expect(try rows(r, "SELECT count(*) FROM notes WHERE note = 'own'") == "1\n")
-                #expect(try scene.succeed("messages --db \(r).db").contains("  stays here: "))
+                #expect(try scene.succeed("pending \(r).db").contains("  stays here: "))
                 try edit(r, "UPDATE notes SET title = 'of r, later' WHERE note = 'own'", 40)
                 try sync([r: 41, w: 42, r: 43])
                 #expect(try rows(w, "SELECT title, note FROM notes WHERE title <> 'of w'") == (sql.hasPrefix("UPDATE") ? "of r, later|\n" : ""))
@@ -53,12 +53,12 @@ import Testing
             try edit("r", "UPDATE notes SET a = 'a2'", 10)
             try sync(["w": 11, "r": 12])
             try edit("r", "DELETE FROM notes", 13)
-            try run("sync --db r.db", 14)
+            try run("sync r.db", 14)
             try edit("r", "INSERT INTO notes VALUES('k', 'another', 'one')", 15)
             try edit("r", "UPDATE notes SET a = 'edited'", 16)
-            #expect(try !run("sync --db r.db", 17).contains("sent"))
+            #expect(try !run("sync r.db", 17).contains("sent"))
             // By the time that the messages are applied, the writer has a row of its own under the key.
-            try run("sync --db w.db", 18)
+            try run("sync w.db", 18)
             try edit("w", "INSERT INTO notes VALUES('k', 'of the writer', 'b3')", 19)
             try sync(["w": 20, "r": 21, "w": 22, "r": 23])
             #expect(try rows("w", "SELECT a, b FROM notes") == "of the writer|b3\n")
@@ -73,10 +73,10 @@ import Testing
                 """, "CREATE TABLE notes(id TEXT PRIMARY KEY NOT NULL, code TEXT UNIQUE);", first: "INSERT INTO notes VALUES('k', 'u')")
             try edit("r", "UPDATE notes SET code = 'v'", 10)
             try edit("w", "INSERT INTO notes VALUES('other', 'v')", 11)
-            try run("sync --quiet --db w.db", 12)
+            try run("sync w.db --quiet", 12)
             try sync(["r": 13, "w": 14, "r": 15, "w": 16])
             for name in ["w", "r"] { #expect(try rows(name, "SELECT * FROM notes ORDER BY id") == "k|u\nother|v\n") }
-            #expect(try scene.succeed("conflicts --db r.db").contains("notes k (valueTaken)"))
+            #expect(try scene.succeed("conflicts r.db").contains("notes k (valueTaken)"))
         }
 
         /// A reader edited a column that it may not edit, later than the writer did. Its next edits of other columns travel without that one.
@@ -105,9 +105,9 @@ import Testing
                 """, "CREATE TABLE notes(id TEXT PRIMARY KEY NOT NULL, a TEXT NOT NULL);", first: "INSERT INTO notes VALUES('first', 'first')", at: -74_000)
             try edit("w", "INSERT INTO notes VALUES('k', 'of the writer')", -73_980)
             try edit("r", "INSERT INTO notes VALUES('k', 'of the reader')", -73_970)
-            try run("sync --quiet --db w.db", -73_960)
+            try run("sync w.db --quiet", -73_960)
             _ = try ProgramRun("find", ["cloud", "-type", "f", "-exec", "touch", "-d", "4 days ago", "{}", "+"], in: scene.scratch.path)
-            #expect(try run("prune --keep-last 1 --db w.db", 16_000).contains("removed version 1"))
+            #expect(try run("prune w.db --keep-last 1", 16_000).contains("removed version 1"))
             try sync(["r": 16_010, "r": 16_020, "w": 16_030, "r": 16_040])
             #expect(try rows("w", "SELECT a FROM notes WHERE id = 'k'") == "of the writer\n")
             #expect(try rows("r", "SELECT a FROM notes WHERE id = 'k'") == "of the reader\n")
@@ -143,10 +143,10 @@ import Testing
                     + "CREATE TABLE items(id TEXT PRIMARY KEY NOT NULL, list TEXT NOT NULL REFERENCES lists(id));",
                 first: "INSERT INTO lists VALUES('k', 'first', 1)")
             try edit("r", "DELETE FROM lists", -10_000)
-            try run("sync --db r.db", -9_990)
+            try run("sync r.db", -9_990)
             try edit("r", "INSERT INTO lists VALUES('k', 'of r', 2)", -9_980)
             try edit("w", "INSERT INTO items VALUES('i', 'k')", 10)
-            try run("sync --db w.db", 20)
+            try run("sync w.db", 20)
             try edit("r", "UPDATE lists SET n = 3", -9_970)
             try sync(["r": -9_960, "w": 30, "r": -9_950, "w": 40])
             #expect(try rows("w", "SELECT * FROM lists") == "k|first|1\n")
@@ -155,7 +155,7 @@ import Testing
             try sync(["r": 60, "w": 70, "r": 80])
             #expect(try rows("w", "SELECT * FROM lists") == "k|first|1\n")
             #expect(try rows("r", "SELECT * FROM lists") == "k|of r|4\n")
-            #expect(try scene.succeed("messages --db r.db").contains("stays here: "))
+            #expect(try scene.succeed("pending r.db").contains("stays here: "))
         }
     }
 #endif

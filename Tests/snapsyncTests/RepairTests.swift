@@ -47,42 +47,42 @@ import Testing
         try scene.spoil(asset, blocks: [1, 2, 4])
         let bad = try scene.scratch.read(asset)
 
-        let verify = try scene.run("verify --all --cloud cloud")
+        let verify = try scene.run("check cloud --all-versions")
         #expect(
             verify.status == 65 && verify.text.contains("blocks 1, 2 and 4 of notifications_data@1") && verify.text.contains("run snapsync repair"),
             "\(verify.text)")
         #expect(!verify.text.contains("block 3"))
         let listing = try scene.cloudListing()
-        let alone = try scene.run("repair --cloud cloud")
+        let alone = try scene.run("repair cloud")
         #expect(alone.status == 65 && alone.text.contains("blocks 1, 2 and 4 are damaged here and nowhere else"), "\(alone.text)")
-        #expect(alone.text.contains("hint: try snapsync repair --db FILE on a device") && alone.text.hasSuffix("0 files mended, 1 lost\n"))
+        #expect(alone.text.contains("hint: try snapsync repair FILE on a device") && alone.text.hasSuffix("0 files mended, 1 lost\n"))
         #expect(try scene.scratch.read(asset) == bad)
 
         let before = try scene.cloudListing(), rows = try scene.contents("phone.db")
-        let dry = try scene.succeed("repair --dry-run --db phone.db")
+        let dry = try scene.succeed("repair phone.db -n")
         #expect(
             dry.hasPrefix("would mend: assets/notifications_data/") && dry.contains("(blocks 1, 2, 4), which was damaged, from the rows of phone.db")
                 && dry.hasSuffix("1 file can be mended\n"), "\(dry)")
         #expect(try scene.cloudListing() == before)
         #expect(before.entries.keys.sorted() == listing.entries.keys.sorted())
 
-        let done = try scene.json("repair --db phone.db")
+        let done = try scene.json("repair phone.db")
         let mended = try #require((done["mended"] as? [[String: Any]])?.first)
         #expect(mended["kind"] as? String == "snapshot" && mended["wasMissing"] as? Bool == false && mended["blocks"] as? [Int] == [1, 2, 4])
         #expect(mended["sources"] as? [String] == ["the rows of phone.db"] && (done["lost"] as? [Any])?.isEmpty == true)
         #expect(try scene.scratch.read(asset) == good && judge(scene) == [])
         let aside = try #require(mended["setAside"] as? String)
         #expect(try scene.scratch.read("\(Scene.zone)/\(aside)") == bad)
-        try scene.succeed("verify --all --cloud cloud")
+        try scene.succeed("check cloud --all-versions")
         #expect(try scene.contents("phone.db") == rows)
-        #expect(try scene.succeed("repair --db phone.db") == "nothing to mend: every file is as its commit says\n")
+        #expect(try scene.succeed("repair phone.db") == "nothing to mend: every file is as its commit says\n")
         // What was set aside is told of, is in nobody's way, and nobody removes it.
-        #expect(try scene.succeed("doctor --cloud cloud").contains(aside))
+        #expect(try scene.succeed("check cloud").contains(aside))
         try scene.age()
-        try scene.succeed("prune --keep-last 1 --db phone.db")
+        try scene.succeed("prune phone.db --keep-last 1")
         #expect(scene.scratch.exists("\(Scene.zone)/\(aside)"))
-        try scene.succeed("init --db watch.db --cloud cloud --role reader --device watch --create")
-        try scene.succeed("import --db watch.db")
+        try scene.succeed("join watch.db cloud --name watch")
+        try scene.succeed("import watch.db")
         #expect(try scene.contents("watch.db") == rows)
     }
 
@@ -91,17 +91,17 @@ import Testing
         let first = try scene.asset("notifications"), good = try scene.scratch.read(first)
         // One block differs in the second version; the rest is in both.
         try scene.database("phone.db").run("UPDATE notifications SET title = 'other' WHERE id = (SELECT min(id) FROM notifications)")
-        try scene.succeed("export --full --db phone.db")
+        try scene.succeed("export phone.db --full")
         try #require(try scene.asset("notifications") != first)
         try scene.spoil(first, blocks: [2, 3])
-        let said = try scene.succeed("repair --cloud cloud")
+        let said = try scene.succeed("repair cloud")
         #expect(said.contains("(blocks 2, 3)") && said.contains("from assets/notifications_data/00000000000000000002-"), "\(said)")
         #expect(try scene.scratch.read(first) == good && judge(scene) == [])
 
         // Spoilt again, and what was set aside, which has a good copy of block 0, is gone.
         try removeSetAside(scene, "assets/notifications_data")
         try scene.spoil(first, blocks: [0, 3])
-        let lost = try scene.run("repair --db phone.db")
+        let lost = try scene.run("repair phone.db")
         #expect(lost.status == 65 && lost.errorText == "")
         #expect(
             lost.text.contains(
@@ -109,16 +109,16 @@ import Testing
             ), "\(lost.text)")
         // A mended part is no mended file: nothing was put in its place.
         #expect(try scene.scratch.read(first) != good && !scene.files("assets/notifications_data").contains { $0.contains(".damaged-") })
-        let object = try #require(try JSONSerialization.jsonObject(with: scene.run("repair --db phone.db --json").output) as? [String: Any])
+        let object = try #require(try JSONSerialization.jsonObject(with: scene.run("repair phone.db --json").output) as? [String: Any])
         let one = try #require((object["lost"] as? [[String: Any]])?.first)
         #expect(one["blocks"] as? [Int] == [0] && one["versions"] as? [Int] == [1] && one["isMissing"] as? Bool == false)
 
         // A reader's rows will do as well as a writer's.
-        try scene.succeed("init --db watch.db --cloud cloud --role reader --device watch --create")
-        try scene.succeed("import --db watch.db")
+        try scene.succeed("join watch.db cloud --name watch")
+        try scene.succeed("import watch.db")
         let second = try scene.asset("notifications"), whole = try scene.scratch.read(second)
         try FileManager.default.removeItem(atPath: scene.scratch.path(second))
-        let half = try scene.run("repair --db watch.db")
+        let half = try scene.run("repair watch.db")
         #expect(
             half.status == 65 && half.text.contains("mended: assets/notifications_data/00000000000000000002-")
                 && half.text.contains("which was missing, from "), "\(half.text)")
@@ -129,7 +129,7 @@ import Testing
     @Test func filesOfAVersionComeFromCopiesRowsAndTheAsset() throws {
         let scene = try Scene.phone(notifications: 8000, buckets: 3)
         try scene.markRead(5)
-        try scene.succeed("export --full --db phone.db")
+        try scene.succeed("export phone.db --full")
         let names = try scene.files("assets/notifications_data").filter { $0.hasPrefix("00000000000000000002") }
         #expect(names.count == 3)
         for name in names {
@@ -140,35 +140,35 @@ import Testing
                 { $0[33] ^= 4 }, { $0 = $0.prefix($0.count / 2) }, { $0 += Data([1, 2, 3]) }, { for offset in [20, 30, 40] { $0[offset] ^= 0xFF } },
             ] as [(inout Data) -> Void] {
                 try scene.scratch.edit(path, damage)
-                let said = try scene.succeed("repair --db phone.db")
+                let said = try scene.succeed("repair phone.db")
                 #expect(try scene.scratch.read(path) == good && judge(scene) == [], "\(said)")
             }
             try FileManager.default.removeItem(atPath: scene.scratch.path(path))
-            let said = try scene.succeed("repair --db phone.db")
+            let said = try scene.succeed("repair phone.db")
             #expect(said.contains("/\(name)") && said.contains("which was missing, from "), "\(said)")
             #expect(try scene.scratch.read(path) == good && judge(scene) == [], "\(said)")
             guard isChange else { continue }
             try FileManager.default.removeItem(atPath: scene.scratch.path(path.replacing(".json", with: " (copy).json")))
             try removeSetAside(scene, "assets/notifications_data")
             try scene.scratch.edit(path) { $0[33] ^= 4 }
-            let lost = try scene.run("repair --db phone.db")
+            let lost = try scene.run("repair phone.db")
             #expect(lost.status == 65 && lost.text.contains("what the version changed is damaged, and nowhere else"), "\(lost.text)")
             try scene.scratch.write(good, to: path)
         }
-        try scene.succeed("verify --all --cloud cloud")
+        try scene.succeed("check cloud --all-versions")
     }
 
     @Test func commitsAndCheckpointsAreBroughtBack() throws {
         let scene = try Scene.phoneAndWatch(notifications: 5, buckets: 2)
         for number in 2...20 {
             try scene.database("phone.db").run("UPDATE buckets SET name = 'name \(number)'")
-            try scene.succeed("export --db phone.db")
+            try scene.succeed("export phone.db")
         }
         let checkpoint = try scene.newest("checkpoints"), folded = try scene.scratch.read(checkpoint)
         // The checkpoint follows from the commits, missing or damaged.
         for spoil in [{ try FileManager.default.removeItem(atPath: scene.scratch.path(checkpoint)) }, { try scene.scratch.write("{}", to: checkpoint) }] {
             try spoil()
-            let said = try scene.succeed("repair --cloud cloud")
+            let said = try scene.succeed("repair cloud")
             #expect(said.contains("from the commits that it follows from"), "\(said)")
             #expect(try scene.scratch.read(checkpoint) == folded && judge(scene) == [])
         }
@@ -177,7 +177,7 @@ import Testing
             let path = "\(Scene.zone)/commits/\(String(repeating: "0", count: 20 - "\(number)".count))\(number).json", good = try scene.scratch.read(path)
             try scene.scratch.write(good, to: path.replacing(".json", with: " (copy).json"))
             try scene.scratch.edit(path) { $0 = $0.prefix(200) }
-            let device = number == 20 ? "--db phone.db" : "--cloud cloud"
+            let device = number == 20 ? "phone.db" : "cloud"
             let said = try scene.succeed("repair \(device)")
             #expect(said.contains("from the copy"), "\(said)")
             #expect(try scene.scratch.read(path) == good && judge(scene) == [])
@@ -187,7 +187,7 @@ import Testing
         try removeSetAside(scene, "commits")
         let third = "\(Scene.zone)/commits/00000000000000000019.json"
         try scene.scratch.write("{}", to: third)
-        let lost = try scene.run("repair --cloud cloud")
+        let lost = try scene.run("repair cloud")
         #expect(
             lost.status == 65 && lost.text.contains("lost: commits/00000000000000000019.json of version 19: ")
                 && lost.text.contains("bring the file back from a copy of the directory"), "\(lost.text)")
@@ -203,21 +203,20 @@ import Testing
         let run = try ProgramRun(
             "strace",
             [
-                "-f", "-o", "/dev/null", "-e", "trace=\(call)", "-e", "inject=\(call):signal=KILL:when=\(when)", BuiltCommand.path(), "repair", "--db",
-                "phone.db",
+                "-f", "-o", "/dev/null", "-e", "trace=\(call)", "-e", "inject=\(call):signal=KILL:when=\(when)", BuiltCommand.path(), "repair", "phone.db",
             ], in: scene.scratch.path)
         let afterwards = try? scene.scratch.read(asset)
         #expect(run.status != 0 || afterwards == good)
-        try scene.succeed("repair --db phone.db")
+        try scene.succeed("repair phone.db")
         #expect(try scene.scratch.read(asset) == good && judge(scene) == [])
-        try scene.succeed("verify --all --cloud cloud")
+        try scene.succeed("check cloud --all-versions")
     }
 
     @Test func repairIsRefusedWhereNothingCanBeDone() throws {
         let scene = try Scene.phone(notifications: 20, buckets: 3)
-        try scene.refuse("repair --db none.db", exit: 66, saying: ["there is no such database"], asJSONToo: true)
-        try scene.refuse("repair --cloud none", exit: 69, saying: ["cannot be opened"], asJSONToo: true)
-        try scene.succeed("disable --db phone.db")
-        #expect(try scene.run("repair --db phone.db").status == 78)
+        try scene.refuse("repair none.db", exit: 66, saying: ["there is no such database"], asJSONToo: true)
+        try scene.refuse("repair none", exit: 69, saying: ["cannot be opened"], asJSONToo: true)
+        try scene.succeed("config set phone.db sync off")
+        #expect(try scene.run("repair phone.db").status == 78)
     }
 }

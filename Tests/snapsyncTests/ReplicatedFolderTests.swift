@@ -6,7 +6,7 @@ import Testing
 @Suite(.runsPrograms) struct ReplicatedFolderTests {
     @Test func peerIsRefusedAndNothingIsMade() throws {
         let scene = try Scene()
-        let run = try scene.run("init --db desk.db --cloud cloud --role peer --create --replicated")
+        let run = try scene.run("join desk.db cloud --peer --replicated")
         #expect(run.status == 78 && run.errorText.contains("--replicated says that a tool replicates this folder"), "\(run.errorText)")
         #expect(run.errorText.contains("--role writer"))
         #expect(!scene.scratch.exists("cloud") && !scene.scratch.exists("desk.db"))
@@ -14,22 +14,22 @@ import Testing
 
     @Test func writerPublishesAloneAndDoctorKnowsWhy() throws {
         let scene = try Scene()
-        try scene.succeed("generate --db phone.db --notifications 5 --buckets 2")
-        try scene.succeed("init --db phone.db --cloud cloud --role writer --device phone --replicated")
-        try scene.succeed("export --db phone.db")
+        try scene.succeed("generate phone.db --notifications 5 --buckets 2")
+        try scene.succeed("init phone.db cloud --built-in --name phone --replicated")
+        try scene.succeed("export phone.db")
         let zone = String(decoding: try scene.scratch.read("\(Scene.zone)/zone.json"), as: UTF8.self)
         #expect(zone.contains(#""publishers":"one""#))
-        try scene.expectFinding("notice", "replication", "--db phone.db", exit: 0, saying: ["init was told that a tool replicates the folder"])
-        try scene.succeed("init --db watch.db --cloud cloud --role reader --device watch --create --replicated")
-        try scene.succeed("import --db watch.db")
+        try scene.expectFinding("notice", "replication", "phone.db", exit: 0, saying: ["init was told that a tool replicates the folder"])
+        try scene.succeed("join watch.db cloud --name watch --replicated")
+        try scene.succeed("import watch.db")
         #expect(try scene.contents("watch.db") == scene.contents("phone.db"))
     }
 
     @Test func zoneOfPeersIsNotJoinedBySomeoneWhoSaysSo() throws {
         let scene = try Scene()
-        try scene.succeed("init --db desk.db --cloud cloud --role peer --device desk --create")
+        try scene.succeed("join desk.db cloud --peer --name desk")
         let listing = try scene.cloudListing()
-        let run = try scene.run("init --db late.db --cloud cloud --role writer --device late --create --replicated")
+        let run = try scene.run("init late.db cloud --built-in --name late --replicated")
         #expect(run.status == 78 && run.errorText.contains("replicates this folder"), "\(run.errorText)")
         #expect(try scene.cloudListing() == listing && !scene.scratch.exists("late.db"))
     }

@@ -19,7 +19,7 @@ import Testing
         #expect(try !scene.sync("a", at: location).contains("published"), sourceLocation: location)
         for name in ["a", "b"] {
             #expect(try self.rows(scene, name) == rows, "\(name)", sourceLocation: location)
-            try scene.succeed("verify --local --db \(name).db", at: location)
+            try scene.succeed("check \(name).db --local", at: location)
         }
     }
 
@@ -27,7 +27,7 @@ import Testing
         let scene = try scene("peer", "peer")
         try scene.database("a.db").run("\(Self.required); INSERT INTO task VALUES('a', 1, 'mine')")
         try scene.database("b.db").run("ALTER TABLE task ADD COLUMN rank TEXT; INSERT INTO task VALUES('b', 6, NULL); UPDATE task SET n = 20 WHERE id = 't2'")
-        for name in order { try scene.succeed("sync --db \(name).db") }
+        for name in order { try scene.succeed("sync \(name).db") }
         try expectSame(scene, "a|1|mine\nb|6|d\nt1|1|d\nt2|20|d\n")
         // Later, too, and a correction of the default by hand wins.
         try scene.database("b.db").run("INSERT INTO task VALUES('c', 7, NULL)")
@@ -42,8 +42,8 @@ import Testing
         try scene.database("a.db").run("\(Self.required); INSERT INTO task VALUES('a', 1, 'mine')")
         try scene.database("b.db").run("UPDATE task SET n = 20 WHERE id = 't2'; INSERT INTO task VALUES('b', 6)")
         try scene.sync("a")
-        #expect(try scene.run("sync --db b.db").status == 78)
-        try scene.succeed("describe --update --create --db b.db")
+        #expect(try scene.run("sync b.db").status == 78)
+        try scene.succeed("tables adopt b.db --create")
         #expect(
             try scene.database("b.db").run("SELECT \"notnull\", dflt_value FROM pragma_table_info('task') WHERE name = 'rank'") == "1|'d'\n")
         try scene.database("b.db").run("INSERT INTO task(id, n) VALUES('c', 7)")
@@ -58,11 +58,11 @@ import Testing
         try scene.database("a.db").run("\(add); UPDATE task SET rank = 'of ' || id")
         try scene.sync("a")
         try scene.database("b.db").run("UPDATE task SET n = 20 WHERE id = 't2'")
-        #expect(try scene.run("sync --db b.db").status == 78)
+        #expect(try scene.run("sync b.db").status == 78)
         try scene.database("b.db").run("\(add); UPDATE task SET rank = 'of b' WHERE id = 't1'")
         try scene.sync("b")
         // What b has written in the column before its first look at it has given way, and is told.
-        #expect(try scene.succeed("conflicts --db b.db").contains("rank: \"of b\" lost, \"of t1\" was kept"))
+        #expect(try scene.succeed("conflicts b.db").contains("rank: \"of b\" lost, \"of t1\" was kept"))
         try expectSame(scene, "t1|1|of t1\nt2|20|of t2\n")
     }
 
@@ -74,7 +74,7 @@ import Testing
         try scene.database("b.db").run("UPDATE task SET n = 20 WHERE id = 't2'")
         try scene.sync("b", "a")
         #expect(try rows(scene, "a") == "t1|1|d\nt2|20|mine\n")
-        #expect(try scene.run("sync --db b.db").status == 78)
+        #expect(try scene.run("sync b.db").status == 78)
         try scene.database("b.db").run(Self.required)
         try expectSame(scene, "t1|1|d\nt2|20|mine\n")
     }
@@ -100,11 +100,11 @@ import Testing
             try scene.database("a.db").run("UPDATE task SET n = \(values) WHERE id = 'a'")
             try scene.sync("a", "b")
             #expect(try rows(scene, "b") == "a|\(expected)\nt1|1\nt2|2\n")
-            try scene.succeed("verify --local --db b.db")
-            #expect(try scene.succeed("sync --db b.db").contains("is here already"))
+            try scene.succeed("check b.db --local")
+            #expect(try scene.succeed("sync b.db").contains("is here already"))
         }
-        #expect(try scene.succeed("conflicts --db b.db").contains("no edit has lost"))
-        #expect(try scene.succeed("cat task --db a.db").contains(#"{"id":"a"}"#))
+        #expect(try scene.succeed("conflicts b.db").contains("no edit has lost"))
+        #expect(try scene.succeed("show a.db task").contains(#"{"id":"a"}"#))
     }
 
     @Test func withoutADefaultTheErrorNamesTheColumnAndNothingChanges() throws {
@@ -112,13 +112,13 @@ import Testing
         try scene.database("a.db").run(
             "CREATE TABLE new(id TEXT PRIMARY KEY NOT NULL, n INTEGER, rank TEXT NOT NULL); INSERT INTO new SELECT id, n, 'v' FROM task; DROP TABLE task; ALTER TABLE new RENAME TO task"
         )
-        try scene.succeed("describe --update --db a.db")
+        try scene.succeed("tables adopt a.db")
         try scene.sync("a")
-        #expect(try scene.run("sync --db b.db").status == 78)
-        try scene.succeed("describe --update --create --db b.db")
+        #expect(try scene.run("sync b.db").status == 78)
+        try scene.succeed("tables adopt b.db --create")
         try scene.database("b.db").run("INSERT INTO task(id, n) VALUES('b', 6)")
         try scene.sync("b")
-        let refused = try scene.run("sync --db a.db")
+        let refused = try scene.run("sync a.db")
         #expect(refused.status == 78, "\(refused.text)")
         #expect(refused.errorText.contains("has no value for the column rank, which is NOT NULL here and has no default"), "\(refused.errorText)")
         #expect(refused.errorText.contains("write a value there"))

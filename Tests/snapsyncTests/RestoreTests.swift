@@ -9,36 +9,36 @@ import Testing
         let first = try scene.contents("phone.db")
         try scene.publishMore(3)
         let newest = try scene.contents("phone.db")
-        let report = try scene.json("restore --version 1 --db phone.db")
+        let report = try scene.json("restore phone.db 1")
         #expect(report["version"] as? Int == 1 && report["versionBefore"] as? Int == 4 && report["keptCopy"] == nil)
         #expect((report["datasets"] as? [[String: Any]])?.map { $0["changed"] as? Int } == [0, 3])
         #expect(try scene.contents("phone.db") == first)
         // Nothing is published yet: the token is the newest version's, and the rows are tracked changes.
-        let status = try scene.json("status --db phone.db")
+        let status = try scene.json("status phone.db")
         #expect(status["version"] as? Int == 4 && (status["undo"] as? String)?.hasPrefix("the state before the restore of version 1") == true)
         #expect((status["datasets"] as? [[String: Any]])?.map { $0["changes"] as? Int } == [0, 3])
         try scene.sync("phone", "watch")
         #expect(try scene.contents("watch.db") == first && scene.versions() == [5, 4, 3, 2, 1])
-        for database in ["phone.db", "watch.db"] { try scene.succeed("verify --local --db \(database)") }
+        for database in ["phone.db", "watch.db"] { try scene.succeed("check \(database) --local") }
         // The commit that published it pinned the version that lost.
-        let pins = try #require(try scene.json("history --cloud cloud")["pins"] as? [[String: Any]])
+        let pins = try #require(try scene.json("log cloud")["pins"] as? [[String: Any]])
         #expect(pins.map { $0["version"] as? Int } == [4] && pins[0]["name"] as? String == "before the restore of version 1")
 
-        try scene.succeed("undo --db phone.db")
+        try scene.succeed("undo phone.db")
         #expect(try scene.contents("phone.db") == newest)
         try scene.sync("phone", "watch")
         #expect(try scene.contents("watch.db") == newest)
         // An undo can be undone.
-        try scene.succeed("undo --db phone.db")
+        try scene.succeed("undo phone.db")
         #expect(try scene.contents("phone.db") == first)
-        #expect((try scene.json("status --db phone.db")["undo"] as? String)?.hasPrefix("the state before the redo of the restore of version 1") == true)
+        #expect((try scene.json("status phone.db")["undo"] as? String)?.hasPrefix("the state before the redo of the restore of version 1") == true)
     }
 
     /// The zone's type is what the table has already. Without a type, the column takes the version's values.
     @Test func versionFromBeforeAnotherTypeIsRestoredByItsHint() throws {
         let scene = try Scene()
         try scene.database("a.db").run("CREATE TABLE t(id TEXT PRIMARY KEY NOT NULL, v TEXT); INSERT INTO t VALUES('x', '007')")
-        try scene.succeed("init --db a.db --cloud cloud --role peer --device a --tables all")
+        try scene.succeed("init a.db cloud --peers --name a")
         try scene.sync("a")
         func declare(_ type: String) throws {
             try scene.database("a.db").run(
@@ -46,15 +46,15 @@ import Testing
             try scene.sync("a")
         }
         try declare("INTEGER")
-        let run = try scene.run("restore --version 1 --db a.db")
+        let run = try scene.run("restore a.db 1")
         #expect(run.status == 78 && run.errorText.contains("without a type, which keeps every value"), "\(run.errorText)")
         #expect(!run.errorText.contains("describe"))
         #expect(try scene.value("SELECT v FROM t", in: "a.db") == "7")
         try declare("")
-        try scene.succeed("restore --version 1 --db a.db")
+        try scene.succeed("restore a.db 1")
         #expect(try scene.value("SELECT v FROM t", in: "a.db") == "007")
         try scene.sync("a")
-        try scene.succeed("verify --local --db a.db")
+        try scene.succeed("check a.db --local")
     }
 
     /// A migration has declared a foreign key since. What this database had itself, however it is, `undo` brings back.
@@ -65,20 +65,20 @@ import Testing
             CREATE TABLE u(id TEXT PRIMARY KEY NOT NULL); CREATE TABLE t(id INTEGER PRIMARY KEY, u TEXT);
             INSERT INTO u VALUES('x'); INSERT INTO t VALUES(1, 'old'), (2, 'x');
             """)
-        try scene.succeed("init --db a.db --cloud cloud --role writer --device a --tables all")
+        try scene.succeed("init a.db cloud --name a")
         try scene.sync("a")
         try scene.database("a.db").run(
             "CREATE TABLE n(id INTEGER PRIMARY KEY, u TEXT REFERENCES u); INSERT INTO n SELECT id, 'x' FROM t; DROP TABLE t; ALTER TABLE n RENAME TO t")
-        try #require(try scene.run("sync --db a.db").status == 0)
+        try #require(try scene.run("sync a.db").status == 0)
         Scene.checkRefusal(
-            try scene.run("restore --version 1 --db a.db"), exit: 65,
-            saying: ["table t", "1 row would point at rows of u that are not there", "snapsync diff 1 local --db a.db"])
+            try scene.run("restore a.db 1"), exit: 65,
+            saying: ["table t", "1 row would point at rows of u that are not there", "snapsync diff a.db 1 local"])
         #expect(try scene.value("SELECT group_concat(u) FROM t", in: "a.db") == "x,x")
 
         try scene.database("a.db").run("INSERT INTO t VALUES(3, 'nobody')")
         try scene.sync("a")
-        try scene.succeed("restore --version 2 --db a.db")
-        try scene.succeed("undo --db a.db")
+        try scene.succeed("restore a.db 2")
+        try scene.succeed("undo a.db")
         #expect(try scene.value("SELECT u FROM t WHERE id = 3", in: "a.db") == "nobody")
     }
 
@@ -87,27 +87,27 @@ import Testing
         try scene.database("a.db").run(
             "CREATE TABLE notes(id TEXT PRIMARY KEY NOT NULL); INSERT INTO notes VALUES('1'); CREATE TABLE u(id TEXT PRIMARY KEY NOT NULL); INSERT INTO u VALUES('x')"
         )
-        try scene.succeed("init --db a.db --cloud cloud --role writer --device a --tables all")
+        try scene.succeed("init a.db cloud --name a")
         try scene.sync("a")
-        try scene.succeed("describe --update --remove notes --db a.db")
+        try scene.succeed("tables remove a.db notes")
         try scene.sync("a")
-        let said = try scene.succeed("restore --version 1 --db a.db")
+        let said = try scene.succeed("restore a.db 1")
         #expect(said.hasPrefix("nothing was changed: what can be restored here is as in version 1\n"), "\(said)")
         #expect(said.contains("version 1 has the dataset notes, which this database does not sync; its rows were left out"), "\(said)")
-        #expect(said.contains("snapsync cat notes_data --version 1 --db a.db"))
-        #expect(try scene.succeed("cat notes_data --version 1 --db a.db").contains(#"{"id":"1"}"#))
+        #expect(said.contains("snapsync show a.db notes_data --at 1"))
+        #expect(try scene.succeed("show a.db notes_data --at 1").contains(#"{"id":"1"}"#))
     }
 
     @Test func versionFromBeforeATimeIsFound() throws {
         let scene = try Scene.phone()
         let first = try scene.contents("phone.db")
         try scene.publishMore(2)
-        let versions = try #require(try scene.json("history --cloud cloud")["versions"] as? [[String: Any]])
+        let versions = try #require(try scene.json("log cloud")["versions"] as? [[String: Any]])
         let second = try #require(versions[1]["timestamp"] as? String)
-        #expect(try scene.json("restore --before \(second) --db phone.db")["version"] as? Int == 1)
+        #expect(try scene.json("restore phone.db \(second)")["version"] as? Int == 1)
         #expect(try scene.contents("phone.db") == first)
-        try scene.refuse("restore --before 2001-01-01T00:00:00Z --db phone.db", exit: 66, saying: ["no version from before"], watching: ["phone.db"])
-        try scene.refuse("restore --version 9 --db phone.db", exit: 66, saying: ["no such version yet"], watching: ["phone.db"])
+        try scene.refuse("restore phone.db 2001-01-01T00:00:00Z", exit: 66, saying: ["no version from before"], watching: ["phone.db"])
+        try scene.refuse("restore phone.db 9", exit: 66, saying: ["no such version yet"], watching: ["phone.db"])
     }
 
     @Test func equalRowsAreNotTouchedAndOwnRowsKeepTheirForeignKeys() throws {
@@ -120,8 +120,8 @@ import Testing
             INSERT INTO marks(note) SELECT id FROM notifications;
             UPDATE notifications SET title = 'a' WHERE id = (SELECT min(id) FROM notifications); DELETE FROM touched;
             """)
-        try scene.succeed("export --db phone.db")
-        try scene.succeed("restore --version 1 --db phone.db")
+        try scene.succeed("export phone.db")
+        try scene.succeed("restore phone.db 1")
         #expect(try scene.value("SELECT count(DISTINCT id) FROM touched", in: "phone.db") == "1")
         #expect(try scene.value("SELECT count(*) FROM marks", in: "phone.db") == "30")
     }
@@ -132,40 +132,40 @@ import Testing
         try scene.database("phone.db").run(
             "UPDATE notifications SET title = 'unpublished'; DELETE FROM buckets WHERE id NOT IN (SELECT bucketId FROM notifications)")
         let mine = try scene.contents("phone.db")
-        #expect(try scene.json("restore --version 1 --db phone.db")["keptCopy"] as? Int == 1)
+        #expect(try scene.json("restore phone.db 1")["keptCopy"] as? Int == 1)
         #expect(try scene.value("SELECT count(*) FROM notifications WHERE title = 'unpublished'", in: "phone.db") == "0")
         // The copy is a cloud of its own, and any gzip reads it.
-        #expect(try scene.versions("--cloud phone.db.snapsync-kept") == [1])
-        #expect(try scene.container(1, "--cloud phone.db.snapsync-kept").contains("unpublished"))
-        #expect(try scene.succeed("verify --all --cloud phone.db.snapsync-kept").contains("all is well"))
-        let copies = try #require(try scene.json("status --db phone.db")["copies"] as? [[String: Any]])
+        #expect(try scene.versions("phone.db.snapsync-kept") == [1])
+        #expect(try scene.container(1, "phone.db.snapsync-kept").contains("unpublished"))
+        #expect(try scene.succeed("check phone.db.snapsync-kept --all-versions").contains("all is well"))
+        let copies = try #require(try scene.json("status phone.db")["copies"] as? [[String: Any]])
         #expect(copies.count == 1 && copies[0]["reason"] as? String == "before the restore of version 1" && (copies[0]["size"] as? Int ?? 0) > 0)
         try scene.sync("phone")
-        try scene.succeed("undo --db phone.db")
+        try scene.succeed("undo phone.db")
         #expect(try scene.contents("phone.db") == mine)
         try scene.sync("phone")
-        try scene.succeed("verify --local --db phone.db")
+        try scene.succeed("check phone.db --local")
 
         // Copies go when the user says so.
-        #expect(try scene.json("prune --local --keep-last 0 --dry-run --db phone.db")["removedVersions"] as? [Int] == [1])
+        #expect(try scene.json("prune phone.db --copies --keep-last 0 -n")["removedVersions"] as? [Int] == [1])
         #expect(scene.scratch.exists("phone.db.snapsync-kept"))
-        #expect(try scene.succeed("prune --local --keep-last 0 --db phone.db").hasPrefix("removed copy 1,"))
+        #expect(try scene.succeed("prune phone.db --copies --keep-last 0").hasPrefix("removed copy 1,"))
         #expect(!scene.scratch.exists("phone.db.snapsync-kept"))
-        #expect(try scene.succeed("prune --local --keep-last 0 --db phone.db") == "nothing to remove\n")
+        #expect(try scene.succeed("prune phone.db --copies --keep-last 0") == "nothing to remove\n")
     }
 
     @Test func copiesArePrunedOldestFirst() throws {
         let scene = try Scene.phoneAndWatch()
         for _ in 1...3 {
             try scene.database("watch.db").run("UPDATE buckets SET name = name || 'x'")
-            try scene.succeed("replace local --yes --db watch.db")
+            try scene.succeed("import watch.db --replace --yes")
         }
-        let last = try scene.container(3, of: "buckets", "--cloud watch.db.snapsync-kept")
-        let report = try scene.json("prune --local --keep-last 1 --db watch.db")
+        let last = try scene.container(3, of: "buckets", "watch.db.snapsync-kept")
+        let report = try scene.json("prune watch.db --copies --keep-last 1")
         #expect(report["removedVersions"] as? [Int] == [1, 2])
-        #expect(try scene.container(3, of: "buckets", "--cloud watch.db.snapsync-kept") == last)
-        #expect((try scene.json("status --db watch.db")["copies"] as? [[String: Any]])?.map { $0["number"] as? Int } == [3])
-        try scene.succeed("undo --db watch.db")
+        #expect(try scene.container(3, of: "buckets", "watch.db.snapsync-kept") == last)
+        #expect((try scene.json("status watch.db")["copies"] as? [[String: Any]])?.map { $0["number"] as? Int } == [3])
+        try scene.succeed("undo watch.db")
         #expect(try scene.value("SELECT count(*) FROM buckets WHERE name LIKE '%x'", in: "watch.db") == "4")
     }
 
@@ -183,38 +183,38 @@ import Testing
             contents[version] = try scene.contents("phone.db")
         }
         #expect(try scene.files("assets/notifications_data").filter { $0.contains(".changes.") }.count == 3)
-        let counts = try scene.succeed("diff 1 3 --dataset notifications --cloud cloud").split(separator: "\n").last
+        let counts = try scene.succeed("diff cloud 1 3 --dataset notifications").split(separator: "\n").last
         #expect(counts == "notifications: 0 added, 6 changed, 2 removed, 7,992 unchanged")
-        #expect(try scene.succeed("diff 4 local --db phone.db").hasSuffix("notifications: 0 added, 0 changed, 0 removed, 7,997 unchanged\n"))
-        #expect(try scene.succeed("plan --db watch.db").contains("here: 0 added, 9 changed, 3 removed; in the cloud: nothing"))
+        #expect(try scene.succeed("diff phone.db 4 local").hasSuffix("notifications: 0 added, 0 changed, 0 removed, 7,997 unchanged\n"))
+        #expect(try scene.succeed("sync watch.db -n").contains("here: 0 added, 9 changed, 3 removed; in the cloud: nothing"))
 
-        try scene.succeed("restore --version 2 --db phone.db")
+        try scene.succeed("restore phone.db 2")
         #expect(try scene.contents("phone.db") == contents[2])
         try scene.sync("phone", "watch")
         #expect(try scene.contents("watch.db") == contents[2])
-        try scene.succeed("undo --db phone.db")
+        try scene.succeed("undo phone.db")
         #expect(try scene.contents("phone.db") == contents[4])
         try scene.sync("phone")
 
         // The snapshot asset of version 1 is what the kept versions' changes are laid over.
-        try scene.succeed("pin 3 --db phone.db")
+        try scene.succeed("pin phone.db 3")
         let third = try scene.container(3)
         try scene.age()
-        try scene.succeed("prune --keep-last 1 --db phone.db")
-        #expect(try scene.json("verify --all --cloud cloud")["problems"] as? [String] == [])
+        try scene.succeed("prune phone.db --keep-last 1")
+        #expect(try scene.json("check cloud --all-versions")["problems"] as? [String] == [])
         #expect(try scene.container(3) == third && scene.files("assets/notifications_data").contains { $0.hasPrefix("00000000000000000001-") })
         try scene.sync("watch")
         #expect(try scene.contents("watch.db") == contents[4])
-        for database in ["phone.db", "watch.db"] { try scene.succeed("verify --local --db \(database)") }
+        for database in ["phone.db", "watch.db"] { try scene.succeed("check \(database) --local") }
     }
 
     @Test func readerDoesNotRestore() throws {
         let scene = try Scene.phoneAndWatch()
         try scene.refuse(
-            "restore --version 1 --db watch.db", exit: 78, saying: ["this device is a reader", "snapsync cat DATASET --version N --db watch.db"],
+            "restore watch.db 1", exit: 78, saying: ["this device is a reader", "snapsync show watch.db DATASET --at N"],
             watching: ["watch.db"])
-        try scene.refuse("undo --db watch.db", exit: 66, saying: ["nothing to undo"], watching: ["watch.db"])
-        try scene.refuse("replace cloud --yes --db watch.db", exit: 78, saying: ["this device is a reader"], watching: ["watch.db"], asJSONToo: true)
+        try scene.refuse("undo watch.db", exit: 66, saying: ["nothing to undo"], watching: ["watch.db"])
+        try scene.refuse("export watch.db --replace --yes", exit: 78, saying: ["this device is a reader"], watching: ["watch.db"], asJSONToo: true)
     }
 
     @Test func fieldsThatThisDeviceDoesNotKnowAreNotLost() throws {
@@ -225,10 +225,10 @@ import Testing
               {"name": "id", "type": "text"}, {"name": "name", "type": "text"}, {"name": "createdAt", "type": "text"}, {"name": "updatedAt", "type": "text"}]}]}
             """, to: "less.json")
         try scene.database("less.db").run("CREATE TABLE buckets(id TEXT PRIMARY KEY NOT NULL, name TEXT, createdAt TEXT, updatedAt TEXT)")
-        try scene.succeed("init --db less.db --cloud cloud --role writer --device phone --take-over --datasets less.json")
-        try scene.succeed("import --db less.db")
+        try scene.succeed("join less.db cloud --writer --name phone --take-over --datasets less.json")
+        try scene.succeed("import less.db")
         try scene.refuse(
-            "restore --version 1 --db less.db", exit: 78, saying: ["dataset buckets", "fields that this device does not know"], watching: ["less.db"])
+            "restore less.db 1", exit: 78, saying: ["dataset buckets", "fields that this device does not know"], watching: ["less.db"])
     }
 }
 
@@ -242,20 +242,20 @@ import Testing
         try scene.database("backup.db").run("UPDATE notifications SET title = 'backup'")
         let backup = try scene.contents("backup.db")
         // It takes another name when it finds what was published meanwhile; the user decides that it is the writer.
-        let refused = try scene.run("export --db backup.db")
+        let refused = try scene.run("export backup.db")
         #expect(refused.status == 78 && refused.errorText.contains("a backup that was put back"), "\(refused.errorText)")
-        try scene.succeed("init --take-over --db backup.db")
-        let report = try scene.json("replace cloud --yes --db backup.db")
+        try scene.succeed("device claim backup.db")
+        let report = try scene.json("export backup.db --replace --yes")
         #expect((report["exported"] as? [String: Any])?["version"] as? Int == 3)
         #expect((report["replaced"] as? [String: Any])?["versionBefore"] as? Int == 2)
         // No row here was touched, and every device has them.
         #expect(try scene.contents("backup.db") == backup)
         try scene.sync("watch")
         #expect(try scene.contents("watch.db") == backup)
-        for database in ["backup.db", "watch.db"] { try scene.succeed("verify --local --db \(database)") }
-        #expect((try scene.json("history --cloud cloud")["pins"] as? [[String: Any]])?.map { $0["version"] as? Int } == [2])
+        for database in ["backup.db", "watch.db"] { try scene.succeed("check \(database) --local") }
+        #expect((try scene.json("log cloud")["pins"] as? [[String: Any]])?.map { $0["version"] as? Int } == [2])
         // The loser can be had back.
-        try scene.succeed("undo --db backup.db")
+        try scene.succeed("undo backup.db")
         #expect(try scene.contents("backup.db") == scene.contents("phone.db"))
         try scene.sync("backup", "watch")
         #expect(try scene.contents("watch.db") == scene.contents("phone.db"))
@@ -264,10 +264,10 @@ import Testing
     @Test func cloudThatIsTheSameIsLeftAlone() throws {
         let scene = try Scene.phone()
         let before = try scene.cloudListing()
-        #expect(try scene.succeed("replace cloud --yes --db phone.db").hasPrefix("the cloud has this device's data already\n"))
+        #expect(try scene.succeed("export phone.db --replace --yes").hasPrefix("the cloud has this device's data already\n"))
         #expect(try FileListing(of: scene.scratch.path("cloud/private/ZentikSyncZone/commits")).entries.count == 2)
         #expect(before.entries.keys.filter { $0.contains("commits/") }.count == 1)
-        try scene.refuse("undo --db phone.db", exit: 66, saying: ["nothing to undo"], watching: ["phone.db"])
+        try scene.refuse("undo phone.db", exit: 66, saying: ["nothing to undo"], watching: ["phone.db"])
     }
 
     @Test func localChangesAreReplacedAndKept() throws {
@@ -279,27 +279,27 @@ import Testing
             INSERT INTO buckets(id, name, createdAt, updatedAt) VALUES('~', 'own', '2026-01-01T00:00:00Z', '2026-01-01T00:00:00Z')
             """)
         let mine = try scene.contents("watch.db")
-        let report = try scene.json("replace local --yes --db watch.db")
+        let report = try scene.json("import watch.db --replace --yes")
         #expect(report["keptCopy"] as? Int == 1 && report["versionBefore"] as? Int == 1)
         #expect(try scene.contents("watch.db") == scene.contents("phone.db"))
-        try scene.succeed("verify --local --db watch.db")
-        #expect((try scene.json("status --db watch.db")["datasets"] as? [[String: Any]])?.allSatisfy { $0["changes"] as? Int == 0 } == true)
-        try scene.succeed("undo --db watch.db")
+        try scene.succeed("check watch.db --local")
+        #expect((try scene.json("status watch.db")["datasets"] as? [[String: Any]])?.allSatisfy { $0["changes"] as? Int == 0 } == true)
+        try scene.succeed("undo watch.db")
         #expect(try scene.contents("watch.db") == mine)
         // They are this reader's own changes again, and the next import leaves them.
         try scene.sync("watch")
         #expect(try scene.contents("watch.db") == mine)
-        try scene.succeed("verify --local --db watch.db")
+        try scene.succeed("check watch.db --local")
     }
 
     @Test func rowsFromBeforeTheFirstImportAreReplacedAndKept() throws {
         let scene = try Scene.phone()
-        try scene.succeed("generate --db watch.db --notifications 5 --buckets 1 --seed 99")
+        try scene.succeed("generate watch.db --notifications 5 --buckets 1 --seed 99")
         let mine = try scene.contents("watch.db")
-        try scene.succeed("init --db watch.db --cloud cloud --role reader --device watch --replace")
-        try scene.succeed("replace local --yes --db watch.db")
+        try scene.succeed("join watch.db cloud --name watch --replace-local")
+        try scene.succeed("import watch.db --replace --yes")
         #expect(try scene.contents("watch.db") == scene.contents("phone.db"))
-        try scene.succeed("undo --db watch.db")
+        try scene.succeed("undo watch.db")
         #expect(try scene.contents("watch.db") == mine)
     }
 

@@ -16,20 +16,20 @@ import Testing
                 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(count))
                     INSERT INTO prices SELECT printf('\(key)', i * 2654435761 % 4294967296), i, '2026-01-01T00:00:00Z' FROM n
                 """)
-            #expect(try scene.run("init --db app.db --cloud cloud --role writer --tables prices").status == 0)
-            try scene.succeed("export --db app.db")
-            #expect(try scene.run("init --db copy.db --cloud cloud --role reader --create").status == 0)
-            try scene.succeed("import --db copy.db")
+            #expect(try scene.run("init app.db cloud --tables prices").status == 0)
+            try scene.succeed("export app.db")
+            #expect(try scene.run("join copy.db cloud").status == 0)
+            try scene.succeed("import copy.db")
         }
     }
 
     private func expectCopied(_ scene: Scene, at location: SourceLocation = #_sourceLocation) throws {
-        try scene.succeed("import --db copy.db")
+        try scene.succeed("import copy.db")
         let rows = "SELECT * FROM prices ORDER BY article"
         #expect(try scene.database("copy.db").run(rows) == scene.database("app.db").run(rows), sourceLocation: location)
-        try scene.succeed("verify --local --db app.db")
-        try scene.succeed("verify --local --db copy.db")
-        #expect(try scene.succeed("sync --db app.db").contains("nothing"), sourceLocation: location)
+        try scene.succeed("check app.db --local")
+        try scene.succeed("check copy.db --local")
+        #expect(try scene.succeed("sync app.db").contains("nothing"), sourceLocation: location)
         #expect(try scene.database("app.db").run("SELECT count(*) FROM snapsync_log WHERE dataset > 0; SELECT count(*) FROM snapsync_changes") == "0\n0\n")
     }
 

@@ -15,9 +15,9 @@ import Testing
             INSERT INTO bookings VALUES('1', 'a', 100, NULL), ('2', 'b', 10, NULL);
             CREATE TRIGGER audited AFTER UPDATE ON bookings BEGIN INSERT INTO audit VALUES('update ' || NEW.id); END;
             """)
-        try scene.succeed("init --db desk.db --cloud cloud --role writer --device desk --tables accounts,bookings --reader-edits all")
+        try scene.succeed("init desk.db cloud --name desk --tables accounts,bookings --reader-edits all")
         try scene.sync("desk")
-        try scene.succeed("init --db phone.db --cloud cloud --role reader --device phone --create")
+        try scene.succeed("join phone.db cloud --name phone")
         try scene.sync("phone")
         try scene.database("desk.db").run(trigger)
         return scene
@@ -38,20 +38,20 @@ import Testing
             UPDATE bookings SET text = 'tea' WHERE id = '2';
             """)
         try scene.sync("phone")
-        let report = try scene.succeed("sync --db desk.db")
+        let report = try scene.succeed("sync desk.db")
         #expect(report.contains("2 edits were refused by the publisher"), "\(report)")
         let rows = "SELECT id, text FROM bookings ORDER BY id"
         #expect(try scene.database("desk.db").run(rows) == "1|rent\n2|tea\n3|food\n6|ink\n")
         #expect(try scene.database("desk.db").run("SELECT what FROM audit ORDER BY 1") == "update 1\nupdate 2\n")
-        let conflicts = try scene.succeed("conflicts --db desk.db")
+        let conflicts = try scene.succeed("conflicts desk.db")
         #expect(conflicts.contains("bookings 4 (refused: the trigger lim failed (over the limit))"), "\(conflicts)")
         // Nothing is decided a second time, and later edits go through.
         try scene.sync("phone")
         #expect(try scene.database("phone.db").run(rows) == "1|rent\n2|tea\n3|food\n6|ink\n")
-        #expect(try scene.succeed("conflicts --db phone.db").contains("bookings 4 (refused"))
+        #expect(try scene.succeed("conflicts phone.db").contains("bookings 4 (refused"))
         try scene.database("phone.db").run("UPDATE bookings SET text = 'later' WHERE id = '3'")
         try scene.sync("phone", "desk")
         #expect(try scene.value("SELECT text FROM bookings WHERE id = '3'", in: "desk.db") == "later")
-        for name in ["desk", "phone"] { try scene.succeed("verify --local --db \(name).db") }
+        for name in ["desk", "phone"] { try scene.succeed("check \(name).db --local") }
     }
 }

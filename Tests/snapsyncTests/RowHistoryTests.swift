@@ -15,8 +15,8 @@ import Testing
                     INSERT INTO large SELECT n, 'x', hex(randomblob(100)), n FROM c;
                 INSERT INTO small VALUES('s', 1), ('t', 1);
                 """)
-            try scene.succeed("init --db a.db --cloud cloud --role peer --device a --tables all")
-            try scene.succeed("sync --db a.db")
+            try scene.succeed("init a.db cloud --peers --name a")
+            try scene.succeed("sync a.db")
             for sql in [
                 "UPDATE large SET title = 'two' WHERE a = 7; INSERT INTO small VALUES('u', 2)",
                 "UPDATE large SET n = NULL WHERE a = 7; DELETE FROM small WHERE id = 't'",
@@ -24,7 +24,7 @@ import Testing
                 "INSERT INTO large VALUES(7, 'x', 'six', 6)",
             ] {
                 try scene.database("a.db").run(sql)
-                try scene.succeed("sync --db a.db")
+                try scene.succeed("sync a.db")
             }
         }
     }
@@ -41,21 +41,21 @@ import Testing
         let scene = try Self.made()
         let first = try scene.database("a.db").run("SELECT 1")
         #expect(first == "1\n")
-        let all = try changes(scene, "large 7 x --db a.db")
+        let all = try changes(scene, "a.db large 7 x")
         #expect(all.count == 5)
         #expect(all[0] == "6 added: a none -> 7, b none -> \"x\", title none -> \"six\", n none -> 6")
         #expect(all[1] == "5 removed: a 7 -> none, b \"x\" -> none, title \"two\" -> none")
         #expect(all[2] == "3 changed: n 7 -> none")
         #expect(all[3].hasPrefix("2 changed: title \"") && all[3].hasSuffix("\" -> \"two\""))
         #expect(all[4].hasPrefix("1 added: a none -> 7, b none -> \"x\", title none -> \"") && all[4].hasSuffix(", n none -> 7"))
-        #expect(try changes(scene, "large 7 x --cloud cloud --limit 2") == Array(all.prefix(2)))
-        #expect(try changes(scene, "small s --cloud cloud") == ["5 changed: n 1 -> 5", "1 added: id none -> \"s\", n none -> 1"])
-        #expect(try changes(scene, "small t --db a.db") == ["3 removed: id \"t\" -> none, n 1 -> none", "1 added: id none -> \"t\", n none -> 1"])
-        let text = try scene.succeed("history small s --db a.db")
+        #expect(try changes(scene, "cloud large 7 x --limit 2") == Array(all.prefix(2)))
+        #expect(try changes(scene, "cloud small s") == ["5 changed: n 1 -> 5", "1 added: id none -> \"s\", n none -> 1"])
+        #expect(try changes(scene, "a.db small t") == ["3 removed: id \"t\" -> none, n 1 -> none", "1 added: id none -> \"t\", n none -> 1"])
+        let text = try scene.succeed("log a.db small s")
         #expect(text.hasPrefix("version 5  20") && text.contains("  by a  changed\n  n: 1 -> 5\nversion 1  "))
-        try scene.refuse("history small zz --db a.db", exit: 66, saying: ["table small", "zz"])
-        try scene.refuse("history large 7 --db a.db", exit: 78, saying: ["2 values", "a, b"])
-        #expect(try scene.run("history small --db a.db").status == 64)
+        try scene.refuse("log a.db small zz", exit: 66, saying: ["table small", "zz"])
+        try scene.refuse("log a.db large 7", exit: 78, saying: ["2 values", "a, b"])
+        #expect(try scene.run("log a.db small").status == 64)
     }
 
     @Test func historyBeginsAtTheOldestKeptVersion() throws {
@@ -64,39 +64,39 @@ import Testing
             try FileManager.default.removeItem(atPath: scene.scratch.path("\(Scene.zone)/commits/\(String(repeating: "0", count: 19) + name).json"))
         }
         // Without a checkpoint this is a damaged history, which is said and not shortened.
-        #expect(try scene.run("history small s --db a.db").status == 65)
+        #expect(try scene.run("log a.db small s").status == 65)
     }
 
     @Test func oneRowIsRestoredAsAnEdit() throws {
         let scene = try Self.made()
-        try scene.succeed("init --db b.db --cloud cloud --role peer --device b --create")
-        try scene.succeed("sync --db b.db")
+        try scene.succeed("join b.db cloud --peer --name b")
+        try scene.succeed("sync b.db")
         try scene.database("a.db").run("UPDATE small SET n = 9 WHERE id = 'u'")
-        let report = try scene.json("restore --version 2 large 7 x --db a.db")
+        let report = try scene.json("restore a.db 2 large 7 x")
         #expect((report["datasets"] as? [[String: Any]])?.map { $0["changed"] as? Int } == [1])
-        #expect(try scene.succeed("restore --version 2 large 7 x --db a.db") == "nothing was changed: the row is as in version 2\n")
-        for name in ["a.db", "b.db"] { try scene.succeed("sync --db \(name)") }
+        #expect(try scene.succeed("restore a.db 2 large 7 x") == "nothing was changed: the row is as in version 2\n")
+        for name in ["a.db", "b.db"] { try scene.succeed("sync \(name)") }
         #expect(try scene.database("b.db").run("SELECT title, n FROM large WHERE a = 7; SELECT n FROM small ORDER BY id") == "two|7\n5\n9\n")
         #expect(try scene.database("b.db").run("SELECT count(*) FROM large") == "12000\n")
         // A deleted row is inserted again.
-        try scene.succeed("restore --version 2 small t --db b.db")
-        try scene.succeed("sync --db b.db")
-        try scene.succeed("sync --db a.db")
+        try scene.succeed("restore b.db 2 small t")
+        try scene.succeed("sync b.db")
+        try scene.succeed("sync a.db")
         #expect(try scene.database("a.db").run("SELECT n FROM small WHERE id = 't'") == "1\n")
-        try scene.succeed("undo --db b.db")
+        try scene.succeed("undo b.db")
         #expect(try scene.database("b.db").run("SELECT count(*) FROM small") == "2\n")
-        try scene.refuse("restore --version 5 large 7 x --db a.db", exit: 66, saying: ["version 5", "no row with the key"])
-        #expect(try scene.run("restore --version 5 large --db a.db").status == 64)
+        try scene.refuse("restore a.db 5 large 7 x", exit: 66, saying: ["version 5", "no row with the key"])
+        #expect(try scene.run("restore a.db 5 large").status == 64)
     }
 
     @Test func aDatasetThatReturnsWithAnotherKeyHasOtherRows() throws {
         let scene = try Scene.twoTables("writer", "reader")
-        try scene.succeed("describe --update --remove t --db a.db")
-        try scene.succeed("sync --db a.db")
+        try scene.succeed("tables remove a.db t")
+        try scene.succeed("sync a.db")
         try scene.database("a.db").run("DROP TABLE t; CREATE TABLE t(w INTEGER PRIMARY KEY, v TEXT); INSERT INTO t VALUES(1, 'new')")
-        try scene.succeed("describe --update --tables t --db a.db")
-        try scene.succeed("sync --db a.db")
-        let said = try scene.succeed("history t 1 --db a.db")
+        try scene.succeed("tables add a.db t")
+        try scene.succeed("sync a.db")
+        let said = try scene.succeed("log a.db t 1")
         #expect(said.contains("added") && said.contains("new") && !said.contains("version 1"), "\(said)")
     }
 }

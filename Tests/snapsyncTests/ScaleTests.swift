@@ -10,10 +10,10 @@ import Testing
         func versions(_ line: String) throws -> [String] {
             try scene.succeed(line).split(separator: "\n").filter { $0.hasPrefix("version ") }.map { String($0.split(separator: " ")[1]) }
         }
-        #expect(try versions("history --db phone.db") == (5...24).reversed().map(String.init))
-        #expect(try scene.succeed("history --cloud cloud").hasSuffix("\nand 4 older versions (--all)\n"))
-        #expect(try versions("history --all --db phone.db").count == 24 && versions("history --limit 22 --db phone.db").count == 22)
-        #expect(try scene.succeed("history --limit 22 --db phone.db").contains("older version") == false)
+        #expect(try versions("log phone.db") == (5...24).reversed().map(String.init))
+        #expect(try scene.succeed("log cloud").hasSuffix("\nand 4 older versions (--all)\n"))
+        #expect(try versions("log phone.db --all").count == 24 && versions("log phone.db --limit 22").count == 22)
+        #expect(try scene.succeed("log phone.db --limit 22").contains("older version") == false)
         #expect(try scene.versions().count == 24)
     }
 
@@ -29,26 +29,26 @@ import Testing
         for number in 0..<12 { try device("old\(number)", like: "watch") }
         try scene.publishMore(2)
         for number in 0..<30 { try device("new\(number)", like: "phone") }
-        let text = try scene.succeed("status --db phone.db")
+        let text = try scene.succeed("status phone.db")
         #expect(text.components(separatedBy: "\n  device ").count == 11 && text.contains(", 2 behind, "))
         #expect(text.contains("\n  and 3 more that are behind (--all)\n  31 devices of 44 with the newest data (--all lists them)\n"), "\(text)")
-        #expect(try scene.succeed("status --all --db phone.db").components(separatedBy: "\n  device ").count == 45)
-        #expect((try scene.json("status --db phone.db")["devices"] as? [Any])?.count == 44)
+        #expect(try scene.succeed("status phone.db --all").components(separatedBy: "\n  device ").count == 45)
+        #expect((try scene.json("status phone.db")["devices"] as? [Any])?.count == 44)
     }
 
     @Test func devicesAreBehindByVersionsWithDataAlone() throws {
         let scene = try Scene.phoneAndWatch()
-        try scene.succeed("pin 1 --name a --db phone.db")
-        try scene.succeed("pin 1 --name b --db phone.db")
+        try scene.succeed("pin phone.db 1 --name a")
+        try scene.succeed("pin phone.db 1 --name b")
         func behind(_ database: String) throws -> [Int?] {
-            let status = try scene.json("status --db \(database)")
+            let status = try scene.json("status \(database)")
             return [status["behind"] as? Int, status["newestVersion"] as? Int]
                 + (try #require(status["devices"] as? [[String: Any]])).map { $0["behind"] as? Int }
         }
         #expect(try behind("watch.db") == [0, 3, 0, 0] && behind("phone.db") == [0, 3, 0, 0])
-        #expect(try !scene.succeed("doctor --db phone.db").contains("behind"))
+        #expect(try !scene.succeed("check phone.db").contains("behind"))
         try scene.publishMore(2)
-        try scene.succeed("unpin 1 --db phone.db")
+        try scene.succeed("pin phone.db 1 --remove")
         #expect(try behind("watch.db") == [2, 6, 0, 2] && behind("phone.db") == [0, 6, 0, 2])
         try scene.sync("watch")
         #expect(try behind("watch.db") == [0, 6, 0, 0])
@@ -58,20 +58,20 @@ import Testing
         let scene = try Scene.phone(notifications: 5, buckets: 1)
         try scene.publishMore(5)
         #expect(
-            try scene.succeed("prune --keep-last 1 --db phone.db").contains(
+            try scene.succeed("prune phone.db --keep-last 1").contains(
                 "\n  no version goes: version 1, the oldest, stays: its file is less than 1 d old\n"))
         try scene.age()
         #expect(
-            try scene.succeed("prune --keep-last 9 --db phone.db").contains(
+            try scene.succeed("prune phone.db --keep-last 9").contains(
                 "\n  no version goes: version 1, the oldest, stays: the last 9 states of the data are kept\n"))
         #expect(
-            try scene.succeed("prune --keep-within 2h --db phone.db").contains("\n  no version goes: version 1, the oldest, stays: versions are kept for 2 h\n")
+            try scene.succeed("prune phone.db --keep-within 2h").contains("\n  no version goes: version 1, the oldest, stays: versions are kept for 2 h\n")
         )
-        let text = try scene.succeed("prune --keep-last 2 --dry-run --db phone.db")
+        let text = try scene.succeed("prune phone.db --keep-last 2 -n")
         #expect(text.contains("\n  assets/notifications_data: 8 files\n  commits: 4 files\n  (--all names them)\n"), "\(text)")
-        let all = try scene.succeed("prune --keep-last 2 --dry-run --all --db phone.db")
+        let all = try scene.succeed("prune phone.db --keep-last 2 -n --all")
         #expect(all.components(separatedBy: "\n  assets/").count == 9 && all.contains("\n  commits/00000000000000000001.json\n"))
-        let report = try scene.json("prune --keep-last 2 --dry-run --db phone.db")
+        let report = try scene.json("prune phone.db --keep-last 2 -n")
         #expect((report["removedFiles"] as? [String])?.count == 12 && report["reason"] == nil)
     }
 }

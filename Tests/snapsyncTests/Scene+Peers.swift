@@ -11,9 +11,9 @@ extension Scene {
     static func pair(_ sql: String, roles: (String, String) = ("peer", "peer")) throws -> Scene {
         try copy(of: "\(roles) \(sql)") { scene in
             try scene.database("a.db").run(sql)
-            try scene.succeed("init --db a.db --cloud cloud --device a --tables all --role \(roles.0)")
+            try scene.succeed(Scene.setUp("a.db", as: roles.0, "--name a"))
             try scene.sync("a")
-            try scene.succeed("init --db b.db --cloud cloud --device b --create --role \(roles.1)")
+            try scene.succeed(Scene.join("b.db", as: roles.1, "--name b"))
             try scene.sync("b")
         }
     }
@@ -21,12 +21,12 @@ extension Scene {
     /// Two peers, `desk.db` and `laptop.db`, each with its own copy of the cloud, `one` and `two`, as a tool that replicates folders
     /// makes them; both have version 1.
     func peersWithCopies() throws {
-        try succeed("generate --db desk.db --notifications 12 --buckets 2")
-        try succeed("init --db desk.db --cloud one --role peer --device desk")
-        try succeed("sync --db desk.db")
+        try succeed("generate desk.db --notifications 12 --buckets 2")
+        try succeed("init desk.db one --peers --built-in --name desk")
+        try succeed("sync desk.db")
         try scratch.copy(scratch.path("one"), to: "two")
-        try succeed("init --db laptop.db --cloud two --role peer --device laptop --create")
-        try succeed("sync --db laptop.db")
+        try succeed("join laptop.db two --peer --name laptop")
+        try succeed("sync laptop.db")
     }
 
     /// The same, and then each publishes version 2: it edits a row that the other one edits, too, and one of its own, deletes a row, and inserts one. The tool has
@@ -41,7 +41,7 @@ extension Scene {
                 DELETE FROM notifications WHERE id IN (SELECT id FROM notifications ORDER BY id DESC LIMIT 1 OFFSET \(row));
                 INSERT INTO buckets VALUES('\(name)', 'made on \(name)', NULL, NULL, NULL, '2026-03-01T08:00:00Z', '2026-03-01T08:00:00Z', NULL);
                 """)
-            try succeed("sync --db \(name).db")
+            try succeed("sync \(name).db")
         }
         try replicate("one", "two", conflict: "sync-conflict-20260301-081500-7KQ2M4A")
     }

@@ -21,7 +21,7 @@ extension Scene {
     static func repairReports() throws -> [([String: Any], String)] {
         let scene = try Scene.phone(notifications: 1500, buckets: 2)
         try scene.spoil(scene.asset("notifications"), blocks: [0])
-        return try [("verify --cloud cloud", "verify --json"), ("repair --cloud cloud", "repair --json"), ("repair --db phone.db", "repair --json")].map {
+        return try [("check cloud --read-data", "verify --json"), ("repair cloud", "repair --json"), ("repair phone.db", "repair --json")].map {
             line, heading in
             let run = try scene.run(line + " --json")
             return (try #require(try JSONSerialization.jsonObject(with: run.output) as? [String: Any], "\(run.errorText)"), heading)

@@ -33,7 +33,7 @@ struct UniqueZone {
                 let role = number == 0 ? roles.0 : roles.1
                 // The tests give the keys themselves.
                 let sharing = role == "reader" ? "" : " --shared-keys"
-                try scene.succeed("init --db \(name).db --cloud cloud --role \(role) --device \(name) --datasets datasets.json\(sharing)")
+                try scene.succeed(Scene.setUp("\(name).db", as: role, "--name \(name) --datasets datasets.json\(sharing)"))
             }
         }
         try edit(devices[0], sql)
@@ -56,7 +56,7 @@ struct UniqueZone {
 
     /// What a device's journal says of edits that lost: key and reason.
     func lost(_ name: String) throws -> String {
-        let entries = try #require(try scene.json("conflicts list --db \(name).db")["conflicts"] as? [[String: Any]])
+        let entries = try #require(try scene.json("conflicts list \(name).db")["conflicts"] as? [[String: Any]])
         return entries.map { "\($0["key"] ?? "")|\($0["reason"] ?? "")\n" }.joined()
     }
 
@@ -66,7 +66,7 @@ struct UniqueZone {
         for name in devices {
             #expect(try self.rows(name) == rows, "\(name)", sourceLocation: location)
             #expect(try scene.database("\(name).db").run("PRAGMA foreign_key_check") == "", "\(name)", sourceLocation: location)
-            try scene.succeed("verify --all --local --db \(name).db", at: location)
+            try scene.succeed("check \(name).db --all-versions --local", at: location)
         }
         #expect(try !sync(devices[0], at: location).contains("published"), sourceLocation: location)
     }

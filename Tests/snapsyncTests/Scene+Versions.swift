@@ -22,12 +22,12 @@ extension Scene {
     func publishMore(_ count: Int, db: String = "phone.db") throws {
         for number in 1...count {
             try markRead(1, from: number, in: db)
-            try succeed("sync --db \(db) --quiet")
+            try succeed("sync \(db) --quiet")
         }
     }
 
     /// The versions that `history` lists, newest first.
-    func versions(_ source: String = "--cloud cloud") throws -> [Int] {
+    func versions(_ source: String = "cloud") throws -> [Int] {
         try #require(try json("history \(source)")["versions"] as? [[String: Any]]).compactMap { $0["version"] as? Int }
     }
 
@@ -35,7 +35,7 @@ extension Scene {
     func files(_ folder: String) throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: scratch.path("\(Self.zone)/\(folder)")).sorted() }
 
     /// The container of a version, as `cat` prints it.
-    func container(_ version: Int, of dataset: String = "notifications", _ source: String = "--cloud cloud") throws -> String {
+    func container(_ version: Int, of dataset: String = "notifications", _ source: String = "cloud") throws -> String {
         try succeed("cat \(dataset) --version \(version) \(source)")
     }
 

@@ -52,7 +52,7 @@ extension Scene {
 
     /// Lines of a watch of `phone.db`: a version, an error, its end, and where strace can make the system refuse, why it polls.
     func linesOfAWatch() async throws -> [[String: Any]] {
-        let watch = try await watch("--db phone.db --poll 200ms --json")
+        let watch = try await watch("phone.db --poll 200ms --json")
         try database("phone.db").run("UPDATE buckets SET color = '#123456'")
         try await watch.prints("\"event\":\"exported\"")
         try FileManager.default.moveItem(atPath: scratch.path("cloud"), toPath: scratch.path("away"))
@@ -64,7 +64,7 @@ extension Scene {
             "strace",
             [
                 "-D", "-f", "-qq", "-e", "trace=inotify_init1", "-e", "inject=inotify_init1:error=EMFILE", "-o", "/dev/null", BuiltCommand.path(), "watch",
-                "--db", "phone.db", "--json",
+                "phone.db", "--json",
             ],
             in: scratch.path)
         do {

@@ -22,7 +22,7 @@ struct Scene {
     static func phoneAndWatch(notifications: Int = 30, buckets: Int = 4) throws -> Scene {
         try copy(
             lines(of: "phone", "writer", notifications, buckets) + [
-                "init --db watch.db --cloud cloud --role reader --device watch --create", "import --db watch.db",
+                "join watch.db cloud --name watch", "import watch.db",
             ])
     }
 
@@ -30,15 +30,25 @@ struct Scene {
     static func deskAndLaptop(notifications: Int = 20, buckets: Int = 3) throws -> Scene {
         try copy(
             lines(of: "desk", "peer", notifications, buckets) + [
-                "init --db laptop.db --cloud cloud --role peer --device laptop --create", "sync --db laptop.db",
+                "join laptop.db cloud --peer --name laptop", "sync laptop.db",
             ])
     }
 
     private static func lines(of name: String, _ role: String, _ notifications: Int, _ buckets: Int) -> [String] {
         [
-            "generate --db \(name).db --notifications \(notifications) --buckets \(buckets)",
-            "init --db \(name).db --cloud cloud --role \(role) --device \(name)", "\(role == "peer" ? "sync" : "export") --db \(name).db",
+            "generate \(name).db --notifications \(notifications) --buckets \(buckets)",
+            setUp("\(name).db", as: role, "--built-in --name \(name)"), "\(role == "peer" ? "sync" : "export") \(name).db",
         ]
+    }
+
+    /// The line that sets a database up in a role: a writer or a peer makes the zone or takes its description, a reader joins.
+    static func setUp(_ database: String, at place: String = "cloud", as role: String, _ options: String = "") -> String {
+        role == "reader" ? join(database, at: place, as: role, options) : "init \(database) \(place)\(role == "peer" ? " --peers" : "") \(options)"
+    }
+
+    /// The line that makes a database another device of a zone, in a role, with the tables that it lacks.
+    static func join(_ database: String, at place: String = "cloud", as role: String, _ options: String = "") -> String {
+        "join \(database) \(place)\(role == "reader" ? "" : " --\(role)") \(options)"
     }
 
     /// A copy of the scene that some commands make. They run once: most tests begin in one of a few ways.
@@ -109,7 +119,7 @@ struct Scene {
     /// Syncs databases one after another, by their names without the ending. Returns what the runs print.
     @discardableResult
     func sync(_ names: String..., at location: SourceLocation = #_sourceLocation) throws -> String {
-        try names.map { try succeed("sync --db \($0).db", at: location) }.joined()
+        try names.map { try succeed("sync \($0).db", at: location) }.joined()
     }
 
     /// Runs the command with `--json`, which must end well, and returns its object.

@@ -16,7 +16,7 @@ import Testing
     }
 
     private func schedule(_ scene: Scene, _ arguments: String, of database: String = Self.database) throws -> ProgramRun {
-        try BuiltCommand.run(["schedule", "--db", database] + arguments.split(separator: " ").map(String.init), in: scene.scratch.path)
+        try BuiltCommand.run(["service", database] + arguments.split(separator: " ").map(String.init), in: scene.scratch.path)
     }
 
     /// What cron makes of a line: five fields, then a command in which a plain percent sign is a line feed.
@@ -42,7 +42,7 @@ import Testing
             let run = try ProgramRun("env", ["-i", "-C", "/", "HOME=/", "LOGNAME=nobody", "SHELL=/bin/sh", "PATH=/usr/bin:/bin", "/bin/sh", "-c", command])
             #expect(run.status == 0 && run.text == "" && run.errorText == "", "\(command)\n\(run.text)\(run.errorText)")
         }
-        #expect(try scene.json("history --cloud cloud")["newestVersion"] as? Int == 2)
+        #expect(try scene.json("log cloud")["newestVersion"] as? Int == 2)
         // The same line every time: a device keeps its moment.
         #expect(try schedule(scene, "--every 15m --cron").text == printed.text)
 
@@ -58,7 +58,7 @@ import Testing
             ("1m", #"^\* \* \* \* \* (sleep [1-9][0-9]?; )?/"#), ("15m", #"^(\*|[0-9]{1,2}-59)/15 \* \* \* \* /"#), ("1h", #"^[0-9]{1,2} \* \* \* \* /"#),
             ("6h", #"^[0-9]{1,2} (\*|[1-5]-23)/6 \* \* \* /"#), ("1d", #"^[0-9]{1,2} [0-9]{1,2} \* \* \* /"#),
         ] {
-            let line = try scene.succeed("schedule --db phone.db --every \(interval) --cron")
+            let line = try scene.succeed("service cron phone.db --every \(interval)")
             #expect(line.range(of: pattern, options: .regularExpression) != nil, "\(line)")
         }
     }
@@ -71,7 +71,7 @@ import Testing
         let command = try command(ofLine: lines[1])
         let run = try ProgramRun("env", ["-i", "-C", "/", "HOME=/", "PATH=/usr/bin:/bin", "/bin/sh", "-c", command])
         #expect(run.status == 0 && run.text == "" && run.errorText == "", "\(command)\n\(run.text)\(run.errorText)")
-        let status = try BuiltCommand.run(["status", "--db", Self.database], in: scene.scratch.path)
+        let status = try BuiltCommand.run(["status", Self.database], in: scene.scratch.path)
         #expect(status.text.contains("last trial restore: version 1 at "), "\(status.text)")
         // A watch gets the check beside it, and a monitor of syncs hears nothing of the check.
         let text = try schedule(scene, "--watch --systemd --verify-restore --heartbeat https://monitor.example/sync").text
@@ -83,11 +83,11 @@ import Testing
     @Test func unevenIntervalIsRefusedWithTheNearestEvenOnes() throws {
         let scene = try Scene.phone(notifications: 1, buckets: 1)
         try scene.refuse(
-            "schedule --db phone.db --every 7m --cron", exit: 78, saying: ["every 7 min", "cron cannot keep that interval evenly", "6m and 10m", "watch"],
+            "service cron phone.db --every 7m", exit: 78, saying: ["every 7 min", "cron cannot keep that interval evenly", "6m and 10m", "watch"],
             watching: ["phone.db"])
-        #expect(try scene.json("status --db phone.db")["interval"] == nil)
-        #expect(try scene.json("schedule --db phone.db --every 7m --systemd")["interval"] as? Int == 420)
-        #expect(try scene.json("status --db phone.db")["interval"] as? Int == 420)
+        #expect(try scene.json("status phone.db")["interval"] == nil)
+        #expect(try scene.json("service systemd phone.db --every 7m")["interval"] as? Int == 420)
+        #expect(try scene.json("status phone.db")["interval"] as? Int == 420)
     }
 
     private static let analyzer = "/usr/bin/systemd-analyze"
@@ -125,22 +125,22 @@ import Testing
         let command = try JSONDecoder().decode([String].self, from: Data(words.utf8))
         let run = try ProgramRun(command[0], Array(command.dropFirst()), in: "/")
         #expect(run.status == 0 && run.text == "" && run.errorText == "", "\(command) \(run.errorText)")
-        #expect(try scene.json("history --cloud cloud")["newestVersion"] as? Int == 2)
+        #expect(try scene.json("log cloud")["newestVersion"] as? Int == 2)
     }
 
     @Test func runsThatOverlapDoNoHarm() throws {
         let scene = try Scene.phoneAndWatch(notifications: 2000, buckets: 5)
         try scene.markRead(200)
-        let syncs = try (0..<6).map { _ in try BuiltCommand.start(["sync", "--quiet", "--db", "phone.db"], in: scene.scratch.path) }.map { try $0.wait() }
+        let syncs = try (0..<6).map { _ in try BuiltCommand.start(["sync", "phone.db", "--quiet"], in: scene.scratch.path) }.map { try $0.wait() }
         #expect(syncs.allSatisfy { [0, 75].contains($0.status) && $0.text == "" })
         #expect(syncs.contains { $0.status == 0 })
         // Whoever was kept out has said so, and has left no trouble behind.
         for run in syncs where run.status == 75 { #expect(run.errorText.contains("another run of snapsync works on this database")) }
-        #expect(try scene.json("status --db phone.db")["lastError"] == nil)
-        #expect(try scene.json("history --db phone.db")["newestVersion"] as? Int == 2)
+        #expect(try scene.json("status phone.db")["lastError"] == nil)
+        #expect(try scene.json("log phone.db")["newestVersion"] as? Int == 2)
         try scene.sync("watch")
         #expect(try scene.contents("watch.db") == scene.contents("phone.db"))
-        try scene.succeed("verify --all --local --db phone.db")
+        try scene.succeed("check phone.db --all-versions --local")
     }
 
     /// A number closed twice may be another thread's file by then.
@@ -154,7 +154,7 @@ import Testing
             if sys.argv[2] == 'true':
                 lock = os.open('phone.db.snapsync-lock', os.O_RDWR | os.O_CREAT)
                 fcntl.fcntl(lock, 37, struct.pack('hhqqi4x', fcntl.F_WRLCK, 0, 0, 0, 0))  # F_OFD_SETLK, for Python's lockf is another lock
-            run = ['strace', '-f', '-qq', '-e', 'trace=close', '-o', 'calls.txt', sys.argv[1], 'sync', '--db', 'phone.db']
+            run = ['strace', '-f', '-qq', '-e', 'trace=close', '-o', 'calls.txt', sys.argv[1], 'sync', 'phone.db']
             print(subprocess.run(run, capture_output=True).returncode, end='')
             """, [BuiltCommand.path(), String(isKeptOut)], in: scene.scratch.path)
         #expect(status == (isKeptOut ? "75" : "0"))

@@ -21,8 +21,8 @@ import Testing
                 if name == "a" {
                     try scene.database("a.db").run("INSERT INTO task VALUES('t1', 'one', '2026-01-01T00:00:00Z'), ('t2', 'two', NULL), ('t3', 'three', NULL)")
                 }
-                try scene.succeed("init --db \(name).db --cloud cloud --role \(role) --device \(name) --datasets old.json")
-                try scene.succeed("sync --db \(name).db")
+                try scene.succeed(Scene.setUp("\(name).db", as: role, "--name \(name) --datasets old.json"))
+                try scene.succeed("sync \(name).db")
             }
         }
     }
@@ -32,7 +32,7 @@ import Testing
     }
 
     private func attach(_ scene: Scene, _ name: String, _ role: String) throws -> [String: Any] {
-        try scene.json("init --db \(name).db --cloud cloud --role \(role) --device \(name) --take-over --datasets new.json")
+        try scene.json(Scene.setUp("\(name).db", as: role, "--name \(name) --take-over --datasets new.json"))
     }
 
     private func lines(_ scene: Scene, _ name: String) throws -> [String] {
@@ -45,53 +45,53 @@ import Testing
             scene, "a",
             "UPDATE task SET due = 'friday', rank = 7 WHERE id = 't1'; UPDATE task SET title = 'not yet synced' WHERE id = 't2'; DELETE FROM task WHERE id = 't3'"
         )
-        #expect(try scene.json("detach --db a.db")["keptChanges"] as? Int == 2)
+        #expect(try scene.json("detach a.db")["keptChanges"] as? Int == 2)
         #expect(try scene.database("a.db").run("SELECT name FROM sqlite_schema WHERE name LIKE 'snapsync%' AND type = 'table'") == "snapsync_detached\n")
         #expect(try attach(scene, "a", "writer")["changesTaken"] as? Int == 2)
-        let early = try scene.run("sync --db a.db")
+        let early = try scene.run("sync a.db")
         #expect(early.status == 78)
-        try scene.succeed("import --db a.db")
+        try scene.succeed("import a.db")
         let expected = ["t1 one friday 7", "t2 not yet synced - -"]
         #expect(try lines(scene, "a") == expected)
         #expect(!scene.scratch.exists("a.db.snapsync-kept"))
         #expect(try scene.database("a.db").run("SELECT count(*) FROM sqlite_schema WHERE name = 'snapsync_detached'") == "0\n")
         try scene.sync("a")
-        try scene.succeed("import --db a.db")
+        try scene.succeed("import a.db")
         #expect(try lines(scene, "a") == expected)
-        try scene.succeed("verify --local --db a.db")
+        try scene.succeed("check a.db --local")
 
         // The reader knows the old columns, imports those, and then takes the new ones over.
-        #expect(try scene.succeed("sync --db b.db").contains("does not know the fields due, rank"))
+        #expect(try scene.succeed("sync b.db").contains("does not know the fields due, rank"))
         #expect(try scene.database("b.db").run("SELECT id, title FROM task ORDER BY id") == "t1|one\nt2|not yet synced\n")
         try addColumns(scene, "b", "")
-        try scene.succeed("detach --db b.db")
-        try scene.succeed("init --db b.db --cloud cloud --role reader --device b --take-over --adopt --datasets new.json")
+        try scene.succeed("detach b.db")
+        try scene.succeed("join b.db cloud --name b --take-over --keep-local --datasets new.json")
         try scene.sync("b")
         #expect(try lines(scene, "b") == expected)
-        try scene.succeed("verify --local --db b.db")
+        try scene.succeed("check b.db --local")
     }
 
     @Test func aReaderThatIsFirstKeepsItsValues() throws {
         let scene = try scene(("writer", "reader"))
         try addColumns(scene, "b", "UPDATE task SET due = 'mine' WHERE id = 't2'")
-        try scene.succeed("detach --db b.db")
-        try scene.succeed("init --db b.db --cloud cloud --role reader --device b --take-over --adopt --datasets new.json")
+        try scene.succeed("detach b.db")
+        try scene.succeed("join b.db cloud --name b --take-over --keep-local --datasets new.json")
         try scene.sync("b")
         for title in ["edited", "edited again"] {
             try scene.database("a.db").run("UPDATE task SET title = '\(title)' WHERE id IN ('t1', 't2')")
             try scene.sync("a", "b")
             #expect(try lines(scene, "b") == ["t1 \(title) - -", "t2 \(title) mine -", "t3 three - -"])
         }
-        try scene.succeed("verify --local --db b.db")
-        #expect(try scene.json("status --db b.db")["conflicts"] as? Int == 0)
+        try scene.succeed("check b.db --local")
+        #expect(try scene.json("status b.db")["conflicts"] as? Int == 0)
 
         // The writer describes the column and says otherwise: the reader's value gives way, is kept and told.
         try addColumns(scene, "a", "UPDATE task SET due = 'theirs' WHERE id = 't2'")
-        try scene.succeed("detach --db a.db")
+        try scene.succeed("detach a.db")
         _ = try attach(scene, "a", "writer")
-        for line in ["import --db a.db", "sync --db a.db", "sync --db b.db"] { try scene.succeed(line) }
+        for line in ["import a.db", "sync a.db", "sync b.db"] { try scene.succeed(line) }
         #expect(try lines(scene, "b") == lines(scene, "a"))
-        let entries = try #require(try scene.json("conflicts --db b.db")["conflicts"] as? [[String: Any]])
+        let entries = try #require(try scene.json("conflicts b.db")["conflicts"] as? [[String: Any]])
         #expect(entries.map { $0["key"] as? String } == ["t2"])
         #expect(((entries.first?["lost"] as? [String: Any])?["entity"] as? String)?.contains(#""due":"mine""#) == true)
     }
@@ -100,32 +100,32 @@ import Testing
         let scene = try scene(("peer", "peer"))
         try addColumns(scene, "a", "UPDATE task SET due = 'by a' WHERE id IN ('t1', 't2')")
         try scene.database("b.db").run("UPDATE task SET title = 'by b' WHERE id IN ('t1', 't3')")
-        try scene.succeed("detach --db a.db")
+        try scene.succeed("detach a.db")
         _ = try attach(scene, "a", "peer")
         try scene.sync("a")
         // b knows too little to publish; its edits wait.
-        let refused = try scene.run("sync --db b.db")
+        let refused = try scene.run("sync b.db")
         #expect(refused.status == 78)
         #expect(refused.errorText.contains("publishing would lose them"))
         // They edited other columns.
-        #expect((try scene.json("conflicts --db b.db")["conflicts"] as? [Any])?.isEmpty == true)
+        #expect((try scene.json("conflicts b.db")["conflicts"] as? [Any])?.isEmpty == true)
         try addColumns(scene, "b", "UPDATE task SET rank = 3 WHERE id = 't3'")
-        #expect(try scene.json("detach --db b.db")["keptChanges"] as? Int == 2)
+        #expect(try scene.json("detach b.db")["keptChanges"] as? Int == 2)
         #expect(try attach(scene, "b", "peer")["changesTaken"] as? Int == 2)
         try scene.sync("b", "a", "b", "a")
         #expect(try lines(scene, "a") == lines(scene, "b"))
         #expect(try lines(scene, "a") == ["t1 by b by a -", "t2 two by a -", "t3 by b - 3"])
-        for name in ["a", "b"] { try scene.succeed("verify --local --db \(name).db") }
+        for name in ["a", "b"] { try scene.succeed("check \(name).db --local") }
     }
 
     @Test func editsThatWaitBelongToTheirZoneAndMayBeDropped() throws {
         let scene = try scene(("writer", "reader"))
         try scene.database("a.db").run("UPDATE task SET title = 'unsynced' WHERE id = 't1'")
-        #expect(try scene.succeed("detach --db a.db").contains("1 edit that no version has waits for the next init of this database with zone ZentikSyncZone"))
-        let other = try scene.json("init --db a.db --cloud cloud --role writer --device a --zone Other --datasets old.json")
+        #expect(try scene.succeed("detach a.db").contains("1 edit that no version has waits for the next init of this database with zone ZentikSyncZone"))
+        let other = try scene.json("init a.db cloud --name a --zone Other --datasets old.json")
         #expect(other["changesTaken"] as? Int == 0)
-        try scene.succeed("detach --db a.db")
-        let replacing = try scene.json("init --db a.db --cloud cloud --role writer --device a --take-over --replace --datasets old.json")
+        try scene.succeed("detach a.db")
+        let replacing = try scene.json("join a.db cloud --writer --name a --take-over --replace-local --datasets old.json")
         #expect(replacing["changesTaken"] as? Int == 0)
         #expect(try scene.database("a.db").run("SELECT count(*) FROM sqlite_schema WHERE name = 'snapsync_detached'") == "0\n")
     }

@@ -21,7 +21,7 @@ import Testing
     private func writer(_ sql: String = library, _ options: String = "") throws -> Scene {
         try Scene.copy(of: "schema \(options) \(sql)") { scene in
             try scene.database("app.db").run(sql)
-            try scene.succeed("init --db app.db --cloud cloud --role writer --device desk --tables all\(options)")
+            try scene.succeed("init app.db cloud --name desk --tables all\(options)")
             try scene.sync("app")
         }
     }
@@ -34,31 +34,31 @@ import Testing
             #expect(try !String(contentsOfFile: scene.scratch.path("\(Scene.zone)/commits/00000000000000000001.json"), encoding: .utf8).contains("twins"))
         }
         // By the script, before anything is set up.
-        let script = try scene.succeed("schema --db app.db")
+        let script = try scene.succeed("tables sql app.db")
         _ = try ProgramRun("sqlite3", ["-bail", "piped.db"], in: scene.scratch.path, input: Data(script.utf8))
         #expect(try scene.database("piped.db").run(Self.objects) == before)
         guard options.isEmpty else { return }
         try FileManager.default.removeItem(atPath: scene.scratch.path("app.db"))
-        let set = try scene.succeed("init --db new.db --cloud cloud --role writer --device desk --create --with-schema --take-over")
+        let set = try scene.succeed("join new.db cloud --writer --name desk --with-schema --take-over")
         #expect(set.contains("made the tables") && set.contains("index twins") && set.contains("trigger lend"), "\(set)")
-        try scene.succeed("import --db new.db")
+        try scene.succeed("import new.db")
         #expect(try scene.database("new.db").run(Self.objects) == before)
         #expect(try scene.database("new.db").run(rows) == held)
-        #expect(try scene.succeed("verify --local --db new.db").contains("all is well"))
-        #expect(try scene.succeed("sync --db new.db").hasPrefix("nothing new"))
+        #expect(try scene.succeed("check new.db --local").contains("all is well"))
+        #expect(try scene.succeed("sync new.db").hasPrefix("nothing new"))
         // A second time, all of it is there.
-        try scene.succeed("init --db piped.db --cloud cloud --role reader --device r --create --with-schema")
+        try scene.succeed("join piped.db cloud --name r --with-schema")
         try scene.sync("piped")
         #expect(try scene.database("piped.db").run(rows) == held)
     }
 
     @Test func withoutTheTextTheTablesAreMadeAndTheRestIsNamed() throws {
         let scene = try writer()
-        let set = try scene.succeed("init --db copy.db --cloud cloud --role reader --device r --create")
-        #expect(set.contains("the zone keeps the SQL of 5 indexes, views and triggers; --create --with-schema runs it, snapsync schema prints it"), "\(set)")
+        let set = try scene.succeed("join copy.db cloud --name r")
+        #expect(set.contains("the zone keeps the SQL of 5 indexes, views and triggers; --create --with-schema runs it, snapsync tables sql prints it"), "\(set)")
         #expect(
             try scene.database("copy.db").run("SELECT count(*) FROM sqlite_schema WHERE type IN ('view', 'trigger') AND name NOT LIKE 'snapsync%'") == "0\n")
-        #expect(try scene.run("init --db x.db --cloud cloud --role reader --with-schema").status == 64)
+        #expect(try scene.run("join x.db cloud --with-schema").status == 64)
     }
 
     @Test func whatNeedsMoreThanTheZoneHasIsNamed() throws {
@@ -70,11 +70,11 @@ import Testing
             CREATE VIEW cached AS SELECT * FROM books JOIN cache USING(id); CREATE INDEX titles ON books(title);
             CREATE TRIGGER own AFTER INSERT ON books BEGIN SELECT of_the_application(new.id); END;
             """)
-        try scene.succeed("init --db app.db --cloud cloud --role writer --device desk --tables all --skip cache")
+        try scene.succeed("init app.db cloud --name desk --exclude cache")
         try scene.sync("app")
         // The reader's own tables of these names stay what they are.
         try scene.database("copy.db").run("CREATE TABLE search(rowid, title); CREATE TABLE cache(id)")
-        let made = try scene.json("init --db copy.db --cloud cloud --role reader --device r --create --with-schema")
+        let made = try scene.json("join copy.db cloud --name r --with-schema")
         #expect(made["schemaMade"] as? [String] == ["table books", "index titles"])
         #expect(
             made["schemaLeftOut"] as? [String] == [
@@ -82,24 +82,24 @@ import Testing
                 "trigger own: it calls the function of_the_application, which is not SQLite's own",
             ])
         try scene.sync("copy")
-        let report = try scene.json("schema --cloud cloud")
+        let report = try scene.json("tables sql cloud")
         #expect((report["statements"] as? [[String: Any]])?.filter { $0["lack"] != nil }.compactMap { $0["name"] as? String } == ["cached", "found", "own"])
         var seen: Set<String> = []
         #expect(try CommandPage().differences(of: report, from: "schema --json", seen: &seen) == [])
-        let script = try scene.succeed("schema --cloud cloud")
+        let script = try scene.succeed("tables sql cloud")
         #expect(script.contains("-- CREATE VIEW cached") && script.contains("\nCREATE INDEX titles ON books(title);\n"), "\(script)")
     }
 
     @Test func theTextFollowsTheTables() throws {
         let scene = try Scene()
         try scene.database("a.db").run("CREATE TABLE t(id TEXT PRIMARY KEY, v TEXT); CREATE INDEX first ON t(v); CREATE VIEW w AS SELECT v FROM t")
-        try scene.succeed("init --db a.db --cloud cloud --role peer --device a --tables all")
+        try scene.succeed("init a.db cloud --peers --name a")
         try scene.sync("a")
         // A peer that joins without the index does not take it out of the zone, and adds its own.
-        try scene.succeed("init --db b.db --cloud cloud --role peer --device b --create")
+        try scene.succeed("join b.db cloud --peer --name b")
         try scene.sync("b")
         func names() throws -> [String] {
-            (try scene.json("schema --cloud cloud")["statements"] as? [[String: Any]])?.compactMap { $0["name"] as? String } ?? []
+            (try scene.json("tables sql cloud")["statements"] as? [[String: Any]])?.compactMap { $0["name"] as? String } ?? []
         }
         #expect(try names() == ["t", "first", "w"])
         try scene.database("b.db").run("CREATE INDEX second ON t(v, id); INSERT INTO t VALUES('1', 'x')")
@@ -108,21 +108,21 @@ import Testing
         try scene.database("a.db").run("DROP VIEW w; DROP INDEX first; CREATE INDEX first ON t(v DESC); ALTER TABLE t ADD COLUMN n INT CHECK(n > 0)")
         try scene.sync("a")
         #expect(try names() == ["t", "second", "first"] || names() == ["t", "first", "second"])
-        let script = try scene.succeed("schema --cloud cloud")
+        let script = try scene.succeed("tables sql cloud")
         #expect(script.contains("CHECK(n > 0)") && script.contains("first ON t(v DESC)") && !script.contains("VIEW"), "\(script)")
-        #expect(try scene.succeed("sync --db a.db").hasPrefix("nothing new"))
+        #expect(try scene.succeed("sync a.db").hasPrefix("nothing new"))
     }
 
     @Test func indexesAndTriggersOfTheBuiltInTablesAreKept() throws {
         let scene = try Scene()
-        try scene.succeed("init --db a.db --cloud cloud --role writer --device a --create")
-        try scene.succeed("generate --db a.db --buckets 1 --notifications 2")
+        try scene.succeed("init a.db cloud --built-in --name a")
+        try scene.succeed("generate a.db --buckets 1 --notifications 2")
         try scene.sync("a")
-        #expect(try scene.run("schema --cloud cloud").status == 66)
+        #expect(try scene.run("tables sql cloud").status == 66)
         try scene.database("a.db").run(
             "CREATE INDEX sent ON notifications(sentAt); INSERT INTO buckets SELECT 'x', name, NULL, NULL, NULL, createdAt, updatedAt, 0 FROM buckets LIMIT 1")
         try scene.sync("a")
-        let set = try scene.succeed("init --db b.db --cloud cloud --role reader --device b --create --with-schema")
+        let set = try scene.succeed("join b.db cloud --name b --with-schema")
         #expect(set.contains("made the index sent"), "\(set)")
         try scene.sync("b")
     }
@@ -160,15 +160,15 @@ import Testing
         try scene.database("copy.db").run(
             "CREATE TABLE mine(v); INSERT INTO mine VALUES('precious'); CREATE TRIGGER own AFTER DELETE ON mine BEGIN SELECT 1; END")
         let before = try scene.database("copy.db").run(".dump")
-        let run = try scene.run("init --db copy.db --cloud cloud --role reader --device r --create --with-schema")
+        let run = try scene.run("join copy.db cloud --name r --with-schema")
         if says.isEmpty {
             #expect(run.status == 0 && run.text.contains("not made: table u: the zone describes no such table"), "\(run.errorText)")
         } else {
             #expect(run.status == 65 && run.errorText.contains(says), "\(run.status) \(run.errorText)")
             #expect(try scene.database("copy.db").run(".dump") == before)
-            if !says.contains("another table") { #expect(try scene.run("schema --cloud cloud").status == 65) }
+            if !says.contains("another table") { #expect(try scene.run("tables sql cloud").status == 65) }
             // Without the text, the tables are made as ever.
-            try scene.succeed("init --db copy.db --cloud cloud --role reader --device r --create")
+            try scene.succeed("join copy.db cloud --name r")
         }
         try scene.sync("copy")
         #expect(try scene.database("copy.db").run("SELECT * FROM mine; SELECT * FROM books") == "precious\n1|One\n")

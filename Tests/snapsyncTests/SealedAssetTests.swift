@@ -30,24 +30,24 @@ import Testing
         // More than a mebibyte: from here on change assets.
         try scene.scene.database("phone.db").run("UPDATE notifications SET title = 'CANARY ' || title WHERE id IN (SELECT id FROM notifications LIMIT 5)")
         try scene.scene.database("phone.db").run("DELETE FROM notifications WHERE id = (SELECT max(id) FROM notifications)")
-        #expect(try scene.succeed("sync --db phone.db").contains("changes"))
+        #expect(try scene.succeed("sync phone.db").contains("changes"))
         try compare("a change asset")
         #expect(try scene.unseal(Self.reading("phone") + "print(len(z.record(newest_record('notifications_data'))['changeFiles']['value']))") == "1\n")
         // A new epoch: new boxes beside copied ones of the old.
-        try scene.succeed("key rotate --db phone.db")
+        try scene.succeed("zone rotate-keys phone.db")
         try scene.scene.database("phone.db").run("UPDATE notifications SET title = 'CANARY two' WHERE id IN (SELECT id FROM notifications LIMIT 3 OFFSET 7000)")
-        try scene.succeed("export --db phone.db")
+        try scene.succeed("export phone.db")
         try compare("a version of two epochs")
-        try scene.succeed("export --full --db phone.db")
+        try scene.succeed("export phone.db --full")
         try compare("a whole version")
         try scene.expectNowhere(["CANARY", "firstKey", "notificationTitle"])
     }
 
     @Test func unchangedBlocksKeepTheirBoxesAcrossEpochs() throws {
         let (scene, _) = try SignedScene.sealedPhone(notifications: 3000)
-        try scene.succeed("key rotate --db phone.db")
+        try scene.succeed("zone rotate-keys phone.db")
         try scene.scene.database("phone.db").run("UPDATE notifications SET title = 'CANARY' WHERE id = (SELECT max(id) FROM notifications)")
-        try scene.succeed("sync --db phone.db")
+        try scene.succeed("sync phone.db")
         let found = try scene.unseal(
             Self.reading("phone") + """
                 a = z.record(newest_record('notifications_data'))['dataFile']['value']
@@ -59,16 +59,16 @@ import Testing
                 """)
         #expect(found == "2 2 2 [1, 2] True\n")
         try scene.join("watch")
-        try scene.succeed("sync --db watch.db")
+        try scene.succeed("sync watch.db")
         #expect(try scene.scene.contents("watch.db") == scene.scene.contents("phone.db"))
     }
 
     @Test func whatAnIndependentProgramSealsIsImported() throws {
         let scene = try SignedScene.sealedPhoneAndWatch()
         try scene.unseal(Self.reading("phone") + Self.publishing + "publish()")
-        try scene.succeed("sync --db watch.db")
+        try scene.succeed("sync watch.db")
         #expect(try scene.scene.database("watch.db").run("SELECT count(*) FROM notifications WHERE title LIKE 'sealed in Python %'") == "20\n")
-        #expect(try scene.succeed("verify --all --local --db watch.db").contains("all is well"))
+        #expect(try scene.succeed("check watch.db --all-versions --local").contains("all is well"))
         // A change asset over the snapshot asset.
         try scene.unseal(
             Self.reading("phone") + """
@@ -83,9 +83,9 @@ import Testing
                 c['saved'] = [z.seal_record(r['name'], r['type'], f)]
                 put(c, k)
                 """)
-        try scene.succeed("sync --db watch.db")
+        try scene.succeed("sync watch.db")
         #expect(try scene.scene.database("watch.db").run("SELECT count(*) FROM notifications WHERE title = 'changed in Python'") == "1\n")
-        #expect(try scene.succeed("verify --all --local --db watch.db").contains("all is well"))
+        #expect(try scene.succeed("check watch.db --all-versions --local").contains("all is well"))
     }
 
     /// Publishes the notifications with other titles, signed by `phone`.
@@ -127,17 +127,17 @@ import Testing
                         publish()
                     \(forgery)
                     """)
-            try scene.refuse("sync --db watch.db", exit: code, saying: [says], watching: ["watch.db"])
+            try scene.refuse("sync watch.db", exit: code, saying: [says], watching: ["watch.db"])
         }
         try scene.restoreCloud()
-        try scene.succeed("sync --db watch.db")
+        try scene.succeed("sync watch.db")
     }
 
     /// The phone has published an edit that `watch` has not read, and the cloud as it is then is kept.
     private static func waitingEdit() throws -> SignedScene {
         let scene = try SignedScene.sealedPhoneAndWatch()
         try scene.scene.database("phone.db").run("UPDATE notifications SET title = 'CANARY' WHERE id IN (SELECT id FROM notifications LIMIT 5)")
-        try scene.succeed("sync --db phone.db")
+        try scene.succeed("sync phone.db")
         try scene.keepCloud()
         return scene
     }
@@ -164,13 +164,13 @@ import Testing
         ] {
             try scene.restoreCloud()
             try scene.forge(files + forgery)
-            let run = try scene.run("sync --db watch.db")
+            let run = try scene.run("sync watch.db")
             #expect(run.status == 65, "\(forgery): \(run.status) \(run.errorText)")
             #expect(try scene.scene.database("watch.db").run("SELECT count(*) FROM notifications WHERE title = 'CANARY'") == "0\n", "\(forgery)")
-            #expect(try scene.run("verify --cloud cloud").status == 65, "\(forgery)")
+            #expect(try scene.run("check cloud --read-data").status == 65, "\(forgery)")
         }
         try scene.restoreCloud()
-        try scene.succeed("sync --db watch.db")
+        try scene.succeed("sync watch.db")
         #expect(try scene.scene.contents("watch.db") == scene.scene.contents("phone.db"))
     }
 
@@ -192,7 +192,7 @@ import Testing
                 var flipped = whole
                 flipped[position] ^= 1 << UInt8(position % 8)
                 try flipped.write(to: URL(fileURLWithPath: path))
-                let run = try scene.run("sync --db watch.db")
+                let run = try scene.run("sync watch.db")
                 let found = try scene.scene.contents("watch.db")
                 #expect(run.status == 0 ? found == after : found == before, "\(file), byte \(position): \(run.status) \(run.errorText)")
                 #expect(!run.errorText.contains("CANARY"), "\(file), byte \(position)")
@@ -205,7 +205,7 @@ import Testing
             }
         }
         #expect(refused > 15 && taken > 5)
-        try scene.succeed("sync --db watch.db")
+        try scene.succeed("sync watch.db")
         #expect(try scene.scene.contents("watch.db") == after)
     }
 
@@ -227,11 +227,11 @@ import Testing
     @Test func aMemberMakesLostBoxesAgain() throws {
         let (scene, _) = try SignedScene.sealedPhone(notifications: 3000)
         try scene.join("watch")
-        try scene.succeed("sync --db watch.db")
-        try scene.succeed("key rotate --db phone.db")
+        try scene.succeed("sync watch.db")
+        try scene.succeed("zone rotate-keys phone.db")
         try scene.scene.database("phone.db").run("UPDATE notifications SET title = 'CANARY' WHERE id = (SELECT max(id) FROM notifications)")
-        try scene.succeed("sync --db phone.db")
-        try scene.succeed("sync --db watch.db")
+        try scene.succeed("sync phone.db")
+        try scene.succeed("sync watch.db")
         try scene.keepCloud()
         func sums() throws -> String {
             try scene.forge("for p in sorted(glob.glob(ZONE + '/assets/*/*')):\n    if 'damaged' not in p: print(p, sha(read(p)))")
@@ -246,38 +246,38 @@ import Testing
             try scene.restoreCloud()
             try scene.unseal(damage)
             try #require(try sums() != whole)
-            let verify = try scene.run("verify --all --db \(device).db")
+            let verify = try scene.run("check \(device).db --all-versions")
             #expect(verify.status == 65)
-            let run = try scene.run("repair --db \(device).db")
+            let run = try scene.run("repair \(device).db")
             #expect(run.status == 0, "\(damage): \(run.text) \(run.errorText)")
             #expect(try sums() == whole)
-            #expect(try scene.succeed("verify --all --db \(device).db").contains("all is well"))
+            #expect(try scene.succeed("check \(device).db --all-versions").contains("all is well"))
         }
         try scene.expectNowhere(["CANARY"])
     }
 
     @Test func withoutKeysWholeFilesAloneAreBroughtBack() throws {
         let scene = try Self.waitingEdit()
-        #expect(try scene.succeed("repair --cloud cloud").contains("files were compared with their hashes, not opened"))
+        #expect(try scene.succeed("repair cloud").contains("files were compared with their hashes, not opened"))
         // A copy that a sync tool has left.
         try scene.forge(
             """
             q = sorted(glob.glob(ZONE + '/assets/notifications_data/*.json.gz'))[-1]; a = read(q)
             write(q.replace('.json.gz', ' (copy).json.gz'), a); write(q, a[:50] + bytes(40) + a[90:])
             """)
-        let verify = try scene.run("verify --all --cloud cloud")
+        let verify = try scene.run("check cloud --all-versions")
         #expect(verify.status == 65 && verify.errorText.contains("not opened") || verify.text.contains("not opened"))
-        let mended = try scene.succeed("repair --cloud cloud")
+        let mended = try scene.succeed("repair cloud")
         #expect(mended.contains("(copy)"))
-        #expect(try scene.succeed("verify --all --cloud cloud").contains("all is well"))
-        try scene.succeed("sync --db watch.db")
+        #expect(try scene.succeed("check cloud --all-versions").contains("all is well"))
+        try scene.succeed("sync watch.db")
         #expect(try scene.scene.contents("watch.db") == scene.scene.contents("phone.db"))
         // What only the rows have is for a member to bring back.
         try scene.forge("p = glob.glob(ZONE + '/assets/buckets_data/*.json.gz')[0]; a = read(p); write(p, a[:50] + bytes(40) + a[90:])")
-        let lost = try scene.run("repair --cloud cloud")
+        let lost = try scene.run("repair cloud")
         #expect(lost.status == 65 && lost.text.contains("without keys its contents cannot be made again"))
-        #expect(lost.text.contains("repair --db FILE on a member"))
-        #expect(try scene.succeed("repair --db watch.db").contains("from"))
-        #expect(try scene.succeed("verify --all --cloud cloud").contains("all is well"))
+        #expect(lost.text.contains("repair FILE on a member"))
+        #expect(try scene.succeed("repair watch.db").contains("from"))
+        #expect(try scene.succeed("check cloud --all-versions").contains("all is well"))
     }
 }

@@ -22,9 +22,9 @@ import Testing
 
     private func sealed(_ flags: String, role: String = "writer", notifications: Int = 40) throws -> (scene: SignedScene, code: String) {
         let scene = try SignedScene()
-        try scene.succeed("generate --db phone.db --notifications \(notifications) --buckets 3")
-        let code = try scene.initSealed("init --db phone.db --cloud cloud --role \(role) --device phone --sealed \(flags)")
-        try scene.succeed("sync --db phone.db")
+        try scene.succeed("generate phone.db --notifications \(notifications) --buckets 3")
+        let code = try scene.initSealed(Scene.setUp("phone.db", as: role, "--name phone --encrypt \(flags)"))
+        try scene.succeed("sync phone.db")
         return (scene, code)
     }
 
@@ -36,25 +36,25 @@ import Testing
         )
         try scene.join("watch")
         try scene.join("shelf")
-        try scene.succeed("sync --db watch.db")
-        try scene.succeed("sync --db shelf.db")
+        try scene.succeed("sync watch.db")
+        try scene.succeed("sync shelf.db")
         try scene.scene.database("watch.db").run(Self.read)
-        try scene.succeed("sync --db watch.db")
-        try scene.succeed("sync --db phone.db")
+        try scene.succeed("sync watch.db")
+        try scene.succeed("sync phone.db")
         // A removal begins an epoch, a rotation another one, with another code.
-        try scene.succeed("member remove shelf --db phone.db")
-        let rotated = try scene.json("key rotate --new-recovery-code --db phone.db")
+        try scene.succeed("zone revoke phone.db shelf")
+        let rotated = try scene.json("zone rotate-keys phone.db --new-recovery-code")
         #expect(rotated["epoch"] as? Int == 3)
         try scene.scene.database("phone.db").run(Self.edit)
-        try scene.succeed("sync --db phone.db")
-        try scene.succeed("sync --db watch.db")
+        try scene.succeed("sync phone.db")
+        try scene.succeed("sync watch.db")
         #expect(try scene.scene.contents("watch.db") == scene.scene.contents("phone.db"))
-        #expect(try scene.run("sync --db shelf.db").status == 78)
-        for line in ["verify --all --local --db watch.db", "verify --all --cloud cloud", "doctor --db phone.db"] {
+        #expect(try scene.run("sync shelf.db").status == 78)
+        for line in ["check watch.db --all-versions --local", "check cloud --all-versions", "check phone.db"] {
             #expect(try scene.succeed(line).contains("all is well"), "\(line)")
         }
         let kinds = flags.split(separator: " ").map { $0.dropFirst(2) }.joined(separator: ", ")
-        #expect(try scene.succeed("status --db phone.db").contains("sealed (\(kinds)), epoch 3, signed by 2 members"))
+        #expect(try scene.succeed("status phone.db").contains("sealed (\(kinds)), epoch 3, signed by 2 members"))
         #expect(try scene.verifyIndependently(scene.words("phone")).status == 0)
         try scene.expectNowhere(["CANARY", "recordCount", code])
         // The independent program reads the newest version, and what it seals is imported.
@@ -75,7 +75,7 @@ import Testing
                 c['saved'] = [z.seal_record(r['name'], r['type'], f)]
                 put(c, k)
                 """)
-        try scene.succeed("sync --db watch.db")
+        try scene.succeed("sync watch.db")
         #expect(try scene.scene.database("watch.db").run("SELECT count(DISTINCT title) FROM notifications") == "1\n")
         for device in ["phone", "watch"] {
             let rows = try scene.readIndependently("notifications", as: device)
@@ -84,25 +84,25 @@ import Testing
         // All devices are lost: the new code reads, the old one does not.
         try FileManager.default.removeItem(atPath: scene.scene.scratch.path("keys"))
         for (words, status) in [(code, Int32(78)), (try #require(rotated["recoveryCode"] as? String), 0)] {
-            let line = "init --db new.db --cloud cloud --role reader --device new\(status) --create --recover"
+            let line = "join new.db cloud --name new\(status) --recover"
             let run = try BuiltCommand.run(
                 line.split(separator: " ").map(String.init), in: scene.scene.scratch.path, environment: scene.environment, input: Data("\(words)\n".utf8))
             #expect(run.status == status, "\(run.errorText)")
         }
-        try scene.succeed("sync --db new.db")
+        try scene.succeed("sync new.db")
         #expect(try scene.scene.contents("new.db") == scene.scene.contents("watch.db"))
     }
 
     @Test func aStoreSeesPaddedLengthsAlone() throws {
         let (scene, _) = try sealed("--padded", notifications: 12_000)
         try scene.join("watch")
-        try scene.succeed("sync --db watch.db")
+        try scene.succeed("sync watch.db")
         for title in ["x", String(repeating: "y", count: 90)] {
             try scene.scene.database("phone.db").run("UPDATE notifications SET title = '\(title)' WHERE id = (SELECT max(id) FROM notifications)")
-            try scene.succeed("sync --db phone.db")
+            try scene.succeed("sync phone.db")
         }
         try scene.scene.database("watch.db").run(Self.read)
-        try scene.succeed("sync --db watch.db")
+        try scene.succeed("sync watch.db")
         let found = try scene.unseal(
             Self.boxes + """
                 found = list(boxes())
@@ -131,17 +131,17 @@ import Testing
         #expect(sizes[0] > sizes[1] && sizes[0] <= sizes[1] * 1.12, "\(sizes)")
         // Lost boxes are made again.
         try scene.unseal("p = sorted(glob.glob(ZONE + '/assets/notifications_data/*.index.json'))[0]; os.remove(p)")
-        #expect(try scene.run("verify --all --db watch.db").status == 65)
-        #expect(try scene.run("repair --db phone.db").status == 0)
-        #expect(try scene.succeed("verify --all --db watch.db").contains("all is well"))
+        #expect(try scene.run("check watch.db --all-versions").status == 65)
+        #expect(try scene.run("repair phone.db").status == 0)
+        #expect(try scene.succeed("check watch.db --all-versions").contains("all is well"))
     }
 
     @Test func aZoneThatLosesAKindIsRefused() throws {
         let (scene, _) = try sealed("--padded --post-quantum")
         try scene.join("watch")
-        try scene.succeed("sync --db watch.db")
+        try scene.succeed("sync watch.db")
         try scene.scene.database("phone.db").run(Self.edit)
-        try scene.succeed("sync --db phone.db")
+        try scene.succeed("sync phone.db")
         try scene.keepCloud()
         let begin = "z, k = open_zone(ZONE, seed_of('phone')), keys_of('phone'); c = following('phone', k); "
         let record = "r = [r for r in load(1)['saved'] if r['name'] == 'buckets_data'][0]; f = z.record(r); "
@@ -174,11 +174,11 @@ import Testing
         ] {
             try scene.restoreCloud()
             try scene.unseal(forgery)
-            try scene.refuse("sync --db watch.db", exit: code, saying: [says], watching: ["watch.db"])
+            try scene.refuse("sync watch.db", exit: code, saying: [says], watching: ["watch.db"])
         }
         try scene.restoreCloud()
         try scene.unseal(begin + record + seal)
-        try scene.succeed("sync --db watch.db")
+        try scene.succeed("sync watch.db")
         // A key of the other kind asks for membership: it is no request.
         try scene.forge(
             """
@@ -187,34 +187,34 @@ import Testing
             r.update(device='stranger', key=k.key, sealKey=k.seal_key, role='reader', nonce='forged')
             write('%s/devices/stranger/%020d.json' % (ZONE, 1), seal(r, 'report', k))
             """)
-        #expect(try (scene.json("member list --db phone.db")["requests"] as? [Any])?.isEmpty == true)
+        #expect(try (scene.json("zone members phone.db")["requests"] as? [Any])?.isEmpty == true)
         // Asked for more than the zone has, init says so.
         let plain = try SignedScene.sealedPhone().scene
         try plain.refuse(
-            "init --db desk.db --cloud cloud --role writer --device desk --create --sealed --padded", exit: 78,
+            "init desk.db cloud --built-in --name desk --encrypt --padded", exit: 78,
             saying: ["the zone is there, and it is not padded", "--zone"])
         for flags in ["--signed --padded", "--post-quantum"] {
-            #expect(try plain.run("init --db desk.db --cloud cloud --role writer --create --zone Other \(flags)").status == 64)
+            #expect(try plain.run("init desk.db cloud --built-in --zone Other \(flags)").status == 64)
         }
     }
 
     /// A signed zone goes on with keys of another kind: its members make new ones, and are approved anew.
     @Test func aSignedZoneIsTurnedOver() throws {
         let scene = try SignedScene.phoneAndWatch()
-        try scene.succeed("member approve watch --yes --db phone.db")
-        let plan = try scene.json("seal --padded --post-quantum --dry-run --db phone.db")
+        try scene.succeed("zone approve phone.db watch --yes")
+        let plan = try scene.json("zone encrypt phone.db --padded --post-quantum -n")
         #expect(plan["toApprove"] as? [String] == ["watch"] && (plan["admitted"] as? [String])?.isEmpty == true)
-        let report = try scene.json("seal --padded --post-quantum --db phone.db")
+        let report = try scene.json("zone encrypt phone.db --padded --post-quantum")
         #expect(report["toApprove"] as? [String] == ["watch"])
-        #expect(try scene.run("sync --db watch.db").status == 75)
+        #expect(try scene.run("sync watch.db").status == 75)
         // `status` there says what it waits for, and not that the old zone has ended.
-        let waiting = try scene.run("status --db watch.db")
+        let waiting = try scene.run("status watch.db")
         #expect(waiting.status == 75 && waiting.text.contains("it goes on as zone ZentikSyncZone-sealed"), "\(waiting.errorText)")
-        #expect(waiting.errorText.contains("snapsync member approve watch"), "\(waiting.errorText)")
-        try scene.succeed("member approve watch --yes --db phone.db")
-        for name in ["watch", "phone", "watch"] { try scene.succeed("sync --db \(name).db") }
+        #expect(waiting.errorText.contains("snapsync zone approve watch"), "\(waiting.errorText)")
+        try scene.succeed("zone approve phone.db watch --yes")
+        for name in ["watch", "phone", "watch"] { try scene.succeed("sync \(name).db") }
         #expect(try scene.scene.contents("watch.db") == scene.scene.contents("phone.db"))
-        #expect(try scene.json("status --db watch.db")["nextZone"] == nil)
+        #expect(try scene.json("status watch.db")["nextZone"] == nil)
         // No seed serves for both kinds: who can break X25519 would find it from the old zone's public key.
         let seeds = try scene.forge(
             """

@@ -9,16 +9,16 @@ import Testing
     @Test func aRemovedMemberReadsNothingThatIsPublishedLater() throws {
         let scene = try SignedScene.sealedPhoneAndWatch()
         try scene.join("shelf")
-        try scene.succeed("sync --db shelf.db")
-        let said = try scene.succeed("member remove watch --db phone.db")
+        try scene.succeed("sync shelf.db")
+        let said = try scene.succeed("zone revoke phone.db watch")
         #expect(said.contains("what is published from now on has new keys, of epoch 2"))
         try scene.scene.database("phone.db").run(Self.edit)
-        try scene.succeed("sync --db phone.db")
+        try scene.succeed("sync phone.db")
         // By the built command …
         try scene.refuse(
-            "sync --db watch.db", exit: 78, saying: ["the zone is sealed, and its keys of epoch 2 are not for watch: it is no member", "member approve watch"],
+            "sync watch.db", exit: 78, saying: ["the zone is sealed, and its keys of epoch 2 are not for watch: it is no member", "member approve watch"],
             watching: ["watch.db"])
-        #expect(try scene.run("doctor --db watch.db").text.contains("are not for watch"))
+        #expect(try scene.run("check watch.db").text.contains("are not for watch"))
         // … and by a program of its own, with its own keys and all that it had before.
         let found = try scene.unseal(
             """
@@ -39,18 +39,18 @@ import Testing
                 print(saved['name'], z.record(saved)['recordCount']['value'])
             """)
         #expect(found == "[1] True\n['buckets_data', 'notifications_data']\nnot for it\nno key\nnot its key\nnotifications_data 20\n")
-        try scene.succeed("sync --db shelf.db")
+        try scene.succeed("sync shelf.db")
         #expect(try scene.scene.contents("shelf.db") == scene.scene.contents("phone.db"))
-        for line in ["verify --all --local --db shelf.db", "doctor --db phone.db"] {
+        for line in ["check shelf.db --all-versions --local", "check phone.db"] {
             #expect(try scene.succeed(line).contains("all is well"), "\(line)")
         }
         // One that comes later gets all epochs, and one that comes back, too.
         try scene.join("late")
-        try scene.succeed("sync --db late.db")
-        try scene.succeed("cat notifications --db late.db --version 1")
+        try scene.succeed("sync late.db")
+        try scene.succeed("show late.db notifications --at 1")
         #expect(try scene.scene.contents("late.db") == scene.scene.contents("phone.db"))
-        try scene.succeed("member approve watch --yes --db phone.db")
-        try scene.succeed("sync --db watch.db")
+        try scene.succeed("zone approve phone.db watch --yes")
+        try scene.succeed("sync watch.db")
         #expect(try scene.scene.contents("watch.db") == scene.scene.contents("phone.db"))
         #expect(try scene.verifyIndependently(scene.words("phone")).status == 0)
     }
@@ -58,18 +58,18 @@ import Testing
     @Test func keysChangeWithoutAnybodyBeingApprovedAgain() throws {
         let (scene, code) = try SignedScene.sealedPhone()
         try scene.join("watch")
-        try scene.succeed("sync --db watch.db")
-        #expect(try scene.succeed("key rotate --db phone.db").hasPrefix("zone ZentikSyncZone has the keys of epoch 2, from version 3 on"))
+        try scene.succeed("sync watch.db")
+        #expect(try scene.succeed("zone rotate-keys phone.db").hasPrefix("zone ZentikSyncZone has the keys of epoch 2, from version 3 on"))
         try scene.scene.database("phone.db").run(Self.edit)
-        try scene.succeed("sync --db phone.db")
-        let report = try scene.json("key rotate --new-recovery-code --db phone.db")
+        try scene.succeed("sync phone.db")
+        let report = try scene.json("zone rotate-keys phone.db --new-recovery-code")
         let newCode = try #require(report["recoveryCode"] as? String)
         #expect(report["epoch"] as? Int == 3 && newCode != code)
         try scene.scene.database("phone.db").run(Self.edit)
-        try scene.succeed("sync --db phone.db")
-        try scene.succeed("sync --db watch.db")
+        try scene.succeed("sync phone.db")
+        try scene.succeed("sync watch.db")
         #expect(try scene.scene.contents("watch.db") == scene.scene.contents("phone.db"))
-        for version in [1, 4, 6] { try scene.succeed("cat notifications --db watch.db --version \(version)") }
+        for version in [1, 4, 6] { try scene.succeed("show watch.db notifications --at \(version)") }
         #expect(
             try scene.unseal(
                 """
@@ -77,21 +77,21 @@ import Testing
                 try: open_zone(ZONE, seed_of_words('\(code)'))
                 except KeyError: print('the old code opens', sorted(open_zone(ZONE, seed_of_words('\(code)'), 4).secrets))
                 """) == "[1, 2, 3] [1, 2, 3]\nthe old code opens [1, 2]\n")
-        try scene.refuse("key rotate --db watch.db", exit: 78, saying: ["reader"])
-        #expect(try scene.succeed("status --db watch.db").contains("sealed, epoch 3"))
+        try scene.refuse("zone rotate-keys watch.db", exit: 78, saying: ["reader"])
+        #expect(try scene.succeed("status watch.db").contains("sealed, epoch 3"))
         // The rows in the cloud stay what they were: a new epoch writes no dataset anew.
-        #expect(try scene.succeed("verify --all --db watch.db").contains("all is well"))
+        #expect(try scene.succeed("check watch.db --all-versions").contains("all is well"))
     }
 
     @Test func theRecoveryCodeReadsWhatNoDeviceCan() throws {
         let (scene, code) = try SignedScene.sealedPhone()
         try scene.scene.database("phone.db").run(Self.edit)
-        try scene.succeed("sync --db phone.db")
-        try scene.succeed("key rotate --db phone.db")
+        try scene.succeed("sync phone.db")
+        try scene.succeed("zone rotate-keys phone.db")
         let contents = try scene.scene.contents("phone.db")
         // Every device is lost, and with them all keys.
         for name in ["phone.db", "keys"] { try FileManager.default.removeItem(atPath: scene.scene.scratch.path(name)) }
-        let line = "init --db new.db --cloud cloud --role reader --device new --create --recover"
+        let line = "join new.db cloud --name new --recover"
         func recover(_ words: String) throws -> ProgramRun {
             try BuiltCommand.run(
                 line.split(separator: " ").map(String.init), in: scene.scene.scratch.path, environment: scene.environment, input: Data((words + "\n").utf8))
@@ -100,19 +100,19 @@ import Testing
         #expect(other.status == 78 && other.errorText.contains("these are not the words of a recovery code"))
         #expect(!code.split(separator: "-").contains { other.errorText.contains($0) } && !scene.scene.scratch.exists("new.db"))
         // Another zone's code is one, and not this zone's.
-        try scene.succeed("generate --db other.db --notifications 2 --buckets 1")
-        let foreign = try recover(scene.initSealed("init --db other.db --cloud cloud2 --role writer --device other --sealed"))
+        try scene.succeed("generate other.db --notifications 2 --buckets 1")
+        let foreign = try recover(scene.initSealed("init other.db cloud2 --built-in --name other --encrypt"))
         #expect(foreign.status == 78 && foreign.errorText.contains("the recovery code is not the zone's"), "\(foreign.errorText)")
         try? FileManager.default.removeItem(atPath: scene.scene.scratch.path("keys"))
         let run = try recover(code.uppercased().replacing("-", with: " "))
         #expect(run.status == 0, "\(run.errorText)")
-        try scene.succeed("sync --db new.db")
+        try scene.succeed("sync new.db")
         #expect(try scene.scene.contents("new.db") == contents)
-        #expect(try scene.succeed("verify --all --local --db new.db").contains("all is well"))
+        #expect(try scene.succeed("check new.db --all-versions --local").contains("all is well"))
         // With the rows a new zone is made, for nobody can publish in the old one any more.
-        try scene.succeed("detach --db new.db")
-        _ = try scene.initSealed("init --db new.db --cloud cloud --role writer --device new --zone Next --sealed")
-        try scene.succeed("sync --db new.db")
+        try scene.succeed("detach new.db")
+        _ = try scene.initSealed("init new.db cloud --built-in --name new --zone Next --encrypt")
+        try scene.succeed("sync new.db")
         try scene.expectNowhere(["CANARY", code])
     }
 
@@ -120,7 +120,7 @@ import Testing
         let (scene, _) = try SignedScene.sealedPhone(role: "peer")
         for name in ["desk", "laptop"] {
             try scene.join(name, role: "peer")
-            try scene.succeed("sync --db \(name).db")
+            try scene.succeed("sync \(name).db")
         }
         func write(_ device: String, _ text: String) throws {
             try scene.scene.database("\(device).db").run(
@@ -128,15 +128,15 @@ import Testing
         }
         for round in 0..<3 {
             for name in ["phone", "desk", "laptop"] { try write(name, "CANARY \(name) \(round)") }
-            for name in ["phone", "desk", "laptop"] { try scene.succeed("sync --db \(name).db") }
+            for name in ["phone", "desk", "laptop"] { try scene.succeed("sync \(name).db") }
         }
-        for name in ["phone", "desk", "laptop", "phone", "desk", "laptop"] { try scene.succeed("sync --db \(name).db") }
+        for name in ["phone", "desk", "laptop", "phone", "desk", "laptop"] { try scene.succeed("sync \(name).db") }
         #expect(try scene.scene.contents("desk.db") == scene.scene.contents("phone.db"))
         #expect(try scene.scene.contents("laptop.db") == scene.scene.contents("phone.db"))
         // Desk is behind when the phone removes the laptop: what it publishes then has the new keys.
         try write("desk", "CANARY after the removal")
-        try scene.succeed("member remove laptop --db phone.db")
-        try scene.succeed("sync --db desk.db")
+        try scene.succeed("zone revoke phone.db laptop")
+        try scene.succeed("sync desk.db")
         #expect(
             try scene.unseal(
                 """
@@ -144,15 +144,15 @@ import Testing
                 print(c['device'], {int.from_bytes(base64.b64decode(r['fields']['sealed']['value'])[:4], 'big') for r in c['saved']})
                 """) == "desk {2}\n")
         try write("laptop", "CANARY of the removed")
-        try scene.refuse("sync --db laptop.db", exit: 78, saying: ["laptop"], watching: ["laptop.db"])
-        try scene.succeed("sync --db phone.db")
+        try scene.refuse("sync laptop.db", exit: 78, saying: ["laptop"], watching: ["laptop.db"])
+        try scene.succeed("sync phone.db")
         #expect(try scene.scene.contents("desk.db") == scene.scene.contents("phone.db"))
         // Desk approves somebody, too, and the phone goes.
         try scene.join("shelf", role: "peer", approvedBy: "desk")
-        try scene.succeed("sync --db shelf.db")
-        try scene.succeed("member remove phone --db shelf.db")
+        try scene.succeed("sync shelf.db")
+        try scene.succeed("zone revoke shelf.db phone")
         try write("shelf", "CANARY at last")
-        for name in ["shelf", "desk"] { try scene.succeed("sync --db \(name).db") }
+        for name in ["shelf", "desk"] { try scene.succeed("sync \(name).db") }
         #expect(try scene.scene.contents("desk.db") == scene.scene.contents("shelf.db"))
         try scene.expectNowhere(["CANARY"])
     }
@@ -160,11 +160,11 @@ import Testing
     /// What a member that publishes could put there, or who can write the cloud: each is refused, and no database changes.
     @Test func keysThatAreExchangedOrRolledBackAreRefused() throws {
         let scene = try SignedScene.sealedPhoneAndWatch()
-        try scene.succeed("generate --db other.db --notifications 5 --buckets 2")
-        _ = try scene.initSealed("init --db other.db --cloud cloud2 --role writer --device other --sealed")
-        try scene.succeed("sync --db other.db")
-        try scene.succeed("key rotate --db phone.db")
-        try scene.succeed("sync --db watch.db")
+        try scene.succeed("generate other.db --notifications 5 --buckets 2")
+        _ = try scene.initSealed("init other.db cloud2 --built-in --name other --encrypt")
+        try scene.succeed("sync other.db")
+        try scene.succeed("zone rotate-keys phone.db")
+        try scene.succeed("sync watch.db")
         try scene.keepCloud()
         let put = "put(c, k)"
         let begin = "k = keys_of('phone'); z = open_zone(ZONE, seed_of('phone')); c = following('phone', k); c['saved'] = []; "
@@ -208,12 +208,12 @@ import Testing
         ] {
             try scene.restoreCloud()
             try scene.unseal(begin + forgery + put)
-            try scene.refuse("sync --db watch.db", exit: 65, saying: [says], watching: ["watch.db"])
+            try scene.refuse("sync watch.db", exit: 65, saying: [says], watching: ["watch.db"])
         }
         // The same commit, with what it should have, is taken.
         try scene.restoreCloud()
         try scene.unseal(begin + fields + "c['saved'] = [z.seal_record('buckets_data', 'BucketsData', f)]; " + put)
-        try scene.succeed("sync --db watch.db")
+        try scene.succeed("sync watch.db")
     }
 
     @Test func aPublicKeyThatIsNoneGetsNothing() throws {
@@ -228,9 +228,9 @@ import Testing
             """)
         let before = try scene.scene.scratch.read(scene.scene.newest("commits"))
         try scene.refuse(
-            "member approve stranger --yes --db phone.db", exit: 78, saying: ["the keys of the zone cannot be given to a member", "join with new keys"])
+            "zone approve phone.db stranger --yes", exit: 78, saying: ["the keys of the zone cannot be given to a member", "join with new keys"])
         #expect(try scene.scene.scratch.read(scene.scene.newest("commits")) == before)
-        #expect(try !scene.succeed("member list --db phone.db").contains("reader stranger"))
+        #expect(try !scene.succeed("zone members phone.db").contains("reader stranger"))
     }
 
     @Test func aZoneThatLosesItsSealIsRefused() throws {
@@ -244,34 +244,34 @@ import Testing
             for device in ["watch", "phone"] {
                 try scene.scene.database("phone.db").run(Self.edit)
                 let before = try scene.scene.cloudListing()
-                try scene.refuse("sync --db \(device).db", exit: code, saying: ["zone.json"], watching: ["\(device).db"])
+                try scene.refuse("sync \(device).db", exit: code, saying: ["zone.json"], watching: ["\(device).db"])
                 #expect(try scene.scene.cloudListing() == before)
             }
             // A device that comes new meets commits that say otherwise, or a zone without signatures where one is meant.
-            let joined = try scene.run("init --db new.db --cloud cloud --role reader --device new --create --trust \(scene.words("phone"))")
+            let joined = try scene.run("join new.db cloud --name new --trust \(scene.words("phone"))")
             #expect(joined.status == 65 || joined.status == 78, "\(features): \(joined.status) \(joined.errorText)")
             #expect(!scene.scene.scratch.exists("new.db"))
         }
         // A zone that was never sealed does not become one.
         let plain = try SignedScene.phoneAndWatch()
         try plain.forge(marker + "m['features'] = ['sealed', 'signed']; " + put)
-        try plain.refuse("sync --db watch.db", exit: 65, saying: ["one that is not sealed, and the file says that it is"], watching: ["watch.db"])
+        try plain.refuse("sync watch.db", exit: 65, saying: ["one that is not sealed, and the file says that it is"], watching: ["watch.db"])
         try scene.restoreCloud()
-        try scene.succeed("sync --db phone.db")
+        try scene.succeed("sync phone.db")
         try scene.expectNowhere(["CANARY"])
     }
 
     @Test func aKeptBackRemovalShowsAsARollback() throws {
         let scene = try SignedScene.sealedPhoneAndWatch()
-        try scene.succeed("member remove watch --db phone.db")
+        try scene.succeed("zone revoke phone.db watch")
         try scene.join("shelf")
-        try scene.succeed("sync --db shelf.db")
+        try scene.succeed("sync shelf.db")
         // Somebody puts the cloud as it was before the removal back.
         try scene.restoreCloud()
-        try scene.refuse("sync --db shelf.db", exit: 65, saying: ["older"], watching: ["shelf.db"])
+        try scene.refuse("sync shelf.db", exit: 65, saying: ["older"], watching: ["shelf.db"])
         try scene.scene.database("phone.db").run(Self.edit)
         let before = try scene.scene.cloudListing()
-        try scene.refuse("sync --db phone.db", exit: 65, saying: ["older"], watching: ["phone.db"])
+        try scene.refuse("sync phone.db", exit: 65, saying: ["older"], watching: ["phone.db"])
         #expect(try scene.scene.cloudListing() == before)
     }
 }

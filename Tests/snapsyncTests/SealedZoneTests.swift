@@ -13,20 +13,20 @@ import Testing
         let marker = try String(decoding: scene.scene.scratch.read("\(Scene.zone)/zone.json"), as: UTF8.self)
         #expect(marker.contains("\"features\":[\"sealed\",\"signed\"]"))
         try scene.scene.database("phone.db").run(Self.edit)
-        try scene.succeed("sync --db phone.db")
+        try scene.succeed("sync phone.db")
         try scene.join("watch")
-        try scene.succeed("sync --db watch.db")
+        try scene.succeed("sync watch.db")
         #expect(try scene.scene.contents("watch.db") == scene.scene.contents("phone.db"))
         // A message of the reader, which waits in the mailbox.
         try scene.scene.database("watch.db").run("UPDATE buckets SET name = 'CANARY-from-watch' WHERE id = (SELECT min(id) FROM buckets)")
-        try scene.succeed("sync --db watch.db")
+        try scene.succeed("sync watch.db")
         let rows = try scene.scene.database("phone.db").run(
             "SELECT title FROM notifications ORDER BY length(title) DESC LIMIT 5; SELECT id FROM notifications LIMIT 5")
         let words = rows.split(separator: "\n").map(String.init) + ["CANARY", "notificationTitle", "recordCount", "syncTimestamp", "dataFile"]
         try scene.expectNowhere(words + code.split(separator: "-").prefix(1).map { "-\($0)-" } + [code])
         // The secrets of the epochs, private keys and the code: in no file but the key files, and in nothing that is printed.
         var printed = ""
-        for line in ["sync --db phone.db", "status --db phone.db", "status --json --db watch.db", "doctor --all --db watch.db", "history --json --db phone.db"]
+        for line in ["sync phone.db", "status phone.db", "status watch.db --json", "check watch.db -v", "log phone.db --json"]
         {
             let run = try scene.run(line)
             printed += run.text + run.errorText
@@ -45,21 +45,21 @@ import Testing
                 print(len(raw))
                 """) == "4\n")
         // The message arrives, and what was sealed is what the sender meant.
-        try scene.succeed("sync --db phone.db")
-        try scene.succeed("sync --db watch.db")
+        try scene.succeed("sync phone.db")
+        try scene.succeed("sync watch.db")
         #expect(try scene.scene.contents("watch.db") == scene.scene.contents("phone.db"))
         #expect(try scene.scene.database("phone.db").run("SELECT count(*) FROM buckets WHERE name = 'CANARY-from-watch'") == "1\n")
-        for line in ["verify --all --local --db watch.db", "verify --all --cloud cloud", "doctor --db phone.db", "doctor --cloud cloud"] {
+        for line in ["check watch.db --all-versions --local", "check cloud --all-versions", "check phone.db", "check cloud"] {
             #expect(try scene.succeed(line).contains("all is well"), "\(line)")
         }
-        #expect(try scene.succeed("status --db phone.db").contains("sealed, epoch 1, signed by 2 members"))
+        #expect(try scene.succeed("status phone.db").contains("sealed, epoch 1, signed by 2 members"))
         #expect(try scene.verifyIndependently(scene.words("phone")).status == 0)
     }
 
     @Test func anIndependentProgramReadsRecordsAndMessages() throws {
         let scene = try SignedScene.sealedPhoneAndWatch()
         try scene.scene.database("watch.db").run(Self.read)
-        try scene.succeed("sync --db watch.db")
+        try scene.succeed("sync watch.db")
         let found = try scene.unseal(
             """
             z = open_zone(ZONE, seed_of('watch'))
@@ -88,30 +88,30 @@ import Testing
             m['body'] = z.seal_message('watch', m['id'], body)
             write(os.path.dirname(p) + '/' + m['id'] + '.json', seal(m, 'message', k))
             """)
-        try scene.succeed("sync --db phone.db")
+        try scene.succeed("sync phone.db")
         #expect(try scene.scene.database("phone.db").run("SELECT count(*) FROM notifications WHERE readAt = '2026-11-20T10:00:00Z'") == "2\n")
     }
 
     @Test func aMessageThatVanishedIsSentAgainWithTheSameBytes() throws {
         let scene = try SignedScene.sealedPhoneAndWatch()
         try scene.scene.database("watch.db").run(Self.read)
-        try scene.succeed("sync --db watch.db")
+        try scene.succeed("sync watch.db")
         let take = "p = glob.glob(ZONE + '/messages/watch/*.json')[0]; print(os.path.basename(p), sha(read(p)))"
         let first = try scene.forge(take + "; os.remove(p)")
-        #expect(try scene.run("sync --db watch.db").status == 0)
+        #expect(try scene.run("sync watch.db").status == 0)
         #expect(try scene.forge(take) == first)
         // In a new epoch the same message is another file, with the same id: it is applied once.
-        try scene.succeed("key rotate --db phone.db")
+        try scene.succeed("zone rotate-keys phone.db")
         try scene.forge("os.remove(glob.glob(ZONE + '/messages/watch/*.json')[0])")
-        #expect(try scene.run("sync --db watch.db").status == 0)
-        for name in ["phone", "watch", "phone", "watch"] { _ = try scene.run("sync --db \(name).db") }
+        #expect(try scene.run("sync watch.db").status == 0)
+        for name in ["phone", "watch", "phone", "watch"] { _ = try scene.run("sync \(name).db") }
         #expect(try scene.scene.database("phone.db").run("SELECT count(*) FROM notifications WHERE readAt = '2026-11-20T10:00:00Z'") == "1\n")
         #expect(try scene.scene.contents("watch.db") == scene.scene.contents("phone.db"))
     }
 
     @Test func aDeviceReadsNothingBeforeItIsApproved() throws {
         let (scene, _) = try SignedScene.sealedPhone()
-        let line = "init --db watch.db --cloud cloud --role reader --create"
+        let line = "join watch.db cloud"
         // Without a name the same database asks under the same name again, and leaves one request.
         var asked: Set<String> = []
         for _ in 0..<2 {
@@ -120,48 +120,48 @@ import Testing
             asked.insert(run.errorText)
         }
         #expect(asked.count == 1 && !scene.scene.scratch.exists("watch.db"))
-        let requests = try #require(try scene.json("member list --db phone.db")["requests"] as? [[String: Any]])
+        let requests = try #require(try scene.json("zone members phone.db")["requests"] as? [[String: Any]])
         let name = try #require(requests.first?["device"] as? String)
         #expect(requests.count == 1 && requests.first?["role"] as? String == "reader")
-        try scene.succeed("member approve \(name) --yes --db phone.db")
+        try scene.succeed("zone approve phone.db \(name) --yes")
         try scene.succeed(line)
-        try scene.succeed("sync --db watch.db")
+        try scene.succeed("sync watch.db")
         #expect(try scene.scene.contents("watch.db") == scene.scene.contents("phone.db"))
         // What needs keys says so where there are none.
-        for (line, code) in [("cat notifications --cloud cloud", Int32(78)), ("diff 1 2 --cloud cloud", 78)] {
+        for (line, code) in [("show cloud notifications", Int32(78)), ("diff cloud 1 2", 78)] {
             try scene.refuse(line, exit: code, saying: ["the zone is sealed, and no device's keys are at hand", "--db"])
         }
-        let verify = try scene.succeed("verify --all --cloud cloud")
+        let verify = try scene.succeed("check cloud --all-versions")
         #expect(verify.contains("all is well") && verify.contains("and not opened"))
-        try scene.succeed("history --cloud cloud")
+        try scene.succeed("log cloud")
     }
 
     @Test func aZoneIsSealedFromItsFirstVersionOn() throws {
         let scene = try SignedScene()
-        try scene.succeed("init --db phone.db --cloud cloud --role writer --device phone --create")
+        try scene.succeed("init phone.db cloud --built-in --name phone")
         for flag in ["--sealed", "--signed"] {
             try scene.refuse(
-                "init --db desk.db --cloud cloud --role writer --device phone --create \(flag)", exit: 78,
+                "init desk.db cloud --built-in --name phone \(flag)", exit: 78,
                 saying: ["the zone is there, and it is not", "--zone"])
         }
-        try scene.succeed("generate --db signed.db --notifications 3 --buckets 1")
-        try scene.succeed("init --db signed.db --cloud cloud --role writer --device signed --zone Signed --signed")
+        try scene.succeed("generate signed.db --notifications 3 --buckets 1")
+        try scene.succeed("init signed.db cloud --built-in --name signed --zone Signed --sign")
         try scene.refuse(
-            "init --db desk.db --cloud cloud --role writer --device signed --create --zone Signed --sealed", exit: 78, saying: ["it is not sealed", "--zone"])
-        #expect(try scene.run("init --db desk.db --cloud cloud --role reader --create --sealed").status == 64)
-        try scene.refuse("key rotate --db signed.db", exit: 78, saying: ["its zone is not sealed"])
+            "init desk.db cloud --built-in --name signed --zone Signed --encrypt", exit: 78, saying: ["it is not sealed", "--zone"])
+        #expect(try scene.run("join desk.db cloud --encrypt").status == 64)
+        try scene.refuse("zone rotate-keys signed.db", exit: 78, saying: ["its zone is not sealed"])
         // Without the flag a second database cannot make it anything else: the zone says itself what it is.
-        let code = try scene.initSealed("init --db app.db --cloud cloud --role peer --device app --create --zone Sealed --sealed")
+        let code = try scene.initSealed("join app.db cloud --peer --name app --zone Sealed --encrypt")
         #expect(code.split(separator: "-").count == 18)
-        let early = try scene.run("init --db late.db --cloud cloud --role peer --device late --create --zone Sealed")
+        let early = try scene.run("join late.db cloud --peer --name late --zone Sealed")
         #expect(early.status == 75 && early.errorText.contains("on the device that made the zone: snapsync sync"), "\(early.errorText)")
     }
 
     @Test func anIdleSyncNeedsNoKeys() throws {
         let scene = try SignedScene.sealedPhoneAndWatch()
         try scene.forge("for d in ('phone', 'watch'): os.rename(key_file(d), key_file(d) + '.away')")
-        #expect(try scene.succeed("sync --db watch.db").contains("is here already"))
-        #expect(try scene.succeed("sync --db phone.db").contains("nothing"))
+        #expect(try scene.succeed("sync watch.db").contains("is here already"))
+        #expect(try scene.succeed("sync phone.db").contains("nothing"))
     }
 
     @Test func withoutTheKeyFileNothingIsReadOrWritten() throws {
@@ -170,62 +170,62 @@ import Testing
         let path = try scene.forge("print(os.path.abspath(key_file('phone')))").trimmingCharacters(in: .newlines)
         try FileManager.default.moveItem(atPath: path, toPath: path + ".away")
         var before = try scene.scene.cloudListing()
-        try scene.refuse("sync --db phone.db", exit: 78, saying: [path, "the keys of phone are not there", "bring the file back"])
+        try scene.refuse("sync phone.db", exit: 78, saying: [path, "the keys of phone are not there", "bring the file back"])
         #expect(try scene.scene.cloudListing() == before)
         // The doctor tries the file system out.
-        #expect(try scene.run("doctor --db phone.db").text.contains("the keys of phone are not there"))
+        #expect(try scene.run("check phone.db").text.contains("the keys of phone are not there"))
         before = try scene.scene.cloudListing()
         // Another device's keys do not do, nor do new ones.
         try scene.forge(
             "d = json.load(open(key_file('watch'))); d['device'] = 'phone'; open('\(path)', 'w').write(text(d).decode()); os.chmod('\(path)', 0o600)")
-        try scene.refuse("sync --db phone.db", exit: 78, saying: [path, "the keys there are not those with which phone was set up"])
+        try scene.refuse("sync phone.db", exit: 78, saying: [path, "the keys there are not those with which phone was set up"])
         #expect(try scene.scene.cloudListing() == before)
         try FileManager.default.removeItem(atPath: path)
         try FileManager.default.moveItem(atPath: path + ".away", toPath: path)
-        try scene.succeed("sync --db phone.db")
+        try scene.succeed("sync phone.db")
         let watch = try scene.forge("print(os.path.abspath(key_file('watch')))").trimmingCharacters(in: .newlines)
         try FileManager.default.moveItem(atPath: watch, toPath: watch + ".away")
-        try scene.refuse("sync --db watch.db", exit: 78, saying: [watch, "the keys of watch are not there"], watching: ["watch.db"])
+        try scene.refuse("sync watch.db", exit: 78, saying: [watch, "the keys of watch are not there"], watching: ["watch.db"])
         try FileManager.default.moveItem(atPath: watch + ".away", toPath: watch)
-        try scene.succeed("sync --db watch.db")
+        try scene.succeed("sync watch.db")
         try scene.expectNowhere(["CANARY"])
     }
 
     @Test func everyWayIntoASealedZoneSeals() throws {
         let (scene, _) = try SignedScene.sealedPhone(notifications: 60)
         try scene.join("watch")
-        try scene.succeed("sync --db watch.db")
-        try scene.succeed("pin 1 --name CANARY-pin --db phone.db")
+        try scene.succeed("sync watch.db")
+        try scene.succeed("pin phone.db 1 --name CANARY-pin")
         for round in 0..<18 {
             try scene.scene.database("phone.db").run("UPDATE notifications SET title = 'CANARY round \(round)' WHERE id = (SELECT min(id) FROM notifications)")
-            try scene.succeed("sync --db phone.db")
+            try scene.succeed("sync phone.db")
         }
-        try scene.succeed("export --full --db phone.db")
-        try scene.succeed("sync --db watch.db")
-        #expect(try scene.succeed("cat notifications --db watch.db --version 1").contains("notifications"))
-        try scene.succeed("history --db watch.db")
+        try scene.succeed("export phone.db --full")
+        try scene.succeed("sync watch.db")
+        #expect(try scene.succeed("show watch.db notifications --at 1").contains("notifications"))
+        try scene.succeed("log watch.db")
         // What is young stays, so all of it is made old.
         try scene.forge(
             "for f, _, names in os.walk('cloud'): [os.utime(os.path.join(f, n), (os.path.getmtime(os.path.join(f, n)) - 864000,) * 2) for n in names]")
-        let pruned = try scene.json("prune --keep-last 2 --db phone.db")
+        let pruned = try scene.json("prune phone.db --keep-last 2")
         #expect((pruned["removedVersions"] as? [Int])?.contains(1) == true && pruned["pinnedVersions"] as? [Int] == [1])
-        #expect(try scene.succeed("history --limit 99 --db phone.db").contains("pinned (CANARY-pin)"))
-        try scene.succeed("cat notifications --db phone.db --version 1")
+        #expect(try scene.succeed("log phone.db --limit 99").contains("pinned (CANARY-pin)"))
+        try scene.succeed("show phone.db notifications --at 1")
         try scene.succeed("mirror cloud copy")
-        for line in ["verify --all --cloud copy", "verify --all --local --db watch.db", "doctor --db phone.db"] {
+        for line in ["check copy --all-versions", "check watch.db --all-versions --local", "check phone.db"] {
             #expect(try scene.succeed(line).contains("all is well"), "\(line)")
         }
         // A device that joins past a checkpoint, with earlier versions gone.
         try scene.join("late")
-        try scene.succeed("sync --db late.db")
+        try scene.succeed("sync late.db")
         #expect(try scene.scene.contents("late.db") == scene.scene.contents("phone.db"))
         try scene.scene.database("phone.db").run("DELETE FROM notifications WHERE title LIKE 'CANARY%'")
-        try scene.succeed("sync --db phone.db")
-        try scene.succeed("restore --version 1 --db phone.db")
-        try scene.succeed("sync --db phone.db")
-        try scene.succeed("sync --db late.db")
+        try scene.succeed("sync phone.db")
+        try scene.succeed("restore phone.db 1")
+        try scene.succeed("sync phone.db")
+        try scene.succeed("sync late.db")
         #expect(try scene.scene.contents("late.db") == scene.scene.contents("phone.db"))
-        try scene.succeed("replace local --yes --db watch.db")
+        try scene.succeed("import watch.db --replace --yes")
         #expect(try scene.scene.contents("watch.db") == scene.scene.contents("phone.db"))
         try scene.expectNowhere(["CANARY", "recordCount"])
     }
@@ -234,14 +234,14 @@ import Testing
         let scene = try SignedScene()
         try scene.scene.database("app.db").run(
             "CREATE TABLE secrets (id TEXT PRIMARY KEY, CANARY_column TEXT, rating REAL); INSERT INTO secrets VALUES ('CANARY-key', 'CANARY-value', 1.5)")
-        _ = try scene.initSealed("init --db app.db --cloud cloud --role writer --device phone --sealed --tables all")
-        try scene.succeed("sync --db app.db")
+        _ = try scene.initSealed("init app.db cloud --name phone --encrypt")
+        try scene.succeed("sync app.db")
         try FileManager.default.copyItem(atPath: scene.scene.scratch.path("app.db"), toPath: scene.scene.scratch.path("phone.db"))
-        let line = "init --db copy.db --cloud cloud --role reader --device copy --create"
+        let line = "join copy.db cloud --name copy"
         #expect(try scene.run(line).status == 75)
-        try scene.succeed("member approve copy --yes --db app.db")
+        try scene.succeed("zone approve app.db copy --yes")
         try scene.succeed(line)
-        try scene.succeed("sync --db copy.db")
+        try scene.succeed("sync copy.db")
         #expect(try scene.scene.database("copy.db").run("SELECT * FROM secrets") == "CANARY-key|CANARY-value|1.5\n")
         try scene.expectNowhere(["CANARY", "rating"])
     }

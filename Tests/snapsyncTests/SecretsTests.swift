@@ -14,7 +14,7 @@ import Testing
         }
         let path = scene.scene.scratch.path("passphrase")
         #expect(FileManager.default.createFile(atPath: path, contents: Data(Self.passphrase.utf8), attributes: [.posixPermissions: 0o600]))
-        try scene.succeed("generate --db phone.db --notifications 30 --buckets 3")
+        try scene.succeed("generate phone.db --notifications 30 --buckets 3")
         try scene.scene.database("phone.db").run("UPDATE notifications SET title = 'CANARY-row ' || id, body = 'CANARY-row'")
         let report = try scene.unseal(
             #"""
@@ -95,7 +95,7 @@ import Testing
     /// The program that gives the credentials of a bucket writes them into its pipe, and nobody writes them anywhere else; it learns no row and no key.
     @Test(.enabled(if: BucketServer.isAvailable)) func credentialsOfABucketStayInTheirPipe() throws {
         let scene = try SignedScene(), server = try BucketServer.shared.get(), bucket = try server.bucket()
-        try scene.succeed("generate --db phone.db --notifications 30 --buckets 3")
+        try scene.succeed("generate phone.db --notifications 30 --buckets 3")
         try scene.scene.database("phone.db").run("UPDATE notifications SET title = 'CANARY-row ' || id")
         let keys = BucketScene.keys
         let report = try scene.unseal(

@@ -25,10 +25,10 @@ import Testing
             "import os, sqlite3, sys\ndb = sqlite3.connect('watch.db')\ndb.execute('BEGIN IMMEDIATE'); db.execute('UPDATE buckets SET name = 1')\nassert [os.stat('watch.db' + e).st_mode & 0o777 for e in ('-wal', '-shm')] == [0o600] * 2",
             in: scene.scratch.path)
         // A kept copy, too.
-        try scene.succeed("pin 1 --db phone.db")
+        try scene.succeed("pin phone.db 1")
         try scene.markRead(1)
         try scene.sync("phone", "watch")
-        try scene.succeed("restore --version 1 --db phone.db")
+        try scene.succeed("restore phone.db 1")
         let beside = try FileManager.default.contentsOfDirectory(atPath: scene.scratch.path).filter { $0.contains(".snapsync-") }
         for name in beside { #expect(["600", "700"].contains(try mode(name, in: scene)), "\(name)") }
         // A database that was there keeps the mode that its owner gave it.
@@ -39,10 +39,10 @@ import Testing
 
     @Test(arguments: [("2770", "640"), ("2775", "644")]) func groupOrEverybodyMayReadWhereTheFoldersModeSaysSo(folders: String, files: String) throws {
         let scene = try Scene()
-        try scene.succeed("generate --db phone.db --notifications 3 --buckets 1")
+        try scene.succeed("generate phone.db --notifications 3 --buckets 1")
         #expect(try ProgramRun("sh", ["-c", "mkdir cloud && chmod \(folders) cloud"], in: scene.scratch.path).status == 0)
-        try scene.succeed("init --db phone.db --cloud cloud --role writer --device phone")
-        try scene.succeed("export --db phone.db")
+        try scene.succeed("init phone.db cloud --built-in --name phone")
+        try scene.succeed("export phone.db")
         #expect(try modes(in: scene, "f") == [files] && modes(in: scene, "d") == [folders])
     }
 
@@ -51,22 +51,22 @@ import Testing
     func anotherUserOfTheGroupReadsAndAnswers() throws {
         let scene = try Scene()
         #expect(try ProgramRun("chmod", ["755", scene.scratch.path]).status == 0)
-        try scene.succeed("generate --db phone.db --notifications 3 --buckets 1")
+        try scene.succeed("generate phone.db --notifications 3 --buckets 1")
         #expect(
             try ProgramRun("sh", ["-c", "mkdir cloud theirs && chgrp 65534 cloud && chmod 2770 cloud && chown 65534 theirs"], in: scene.scratch.path).status
                 == 0)
-        try scene.succeed("init --db phone.db --cloud cloud --role writer --device phone")
-        try scene.succeed("export --db phone.db")
+        try scene.succeed("init phone.db cloud --built-in --name phone")
+        try scene.succeed("export phone.db")
         func asOther(_ line: String) throws -> ProgramRun { try BuiltCommand.runAsNobody(line.split(separator: " ").map(String.init), in: scene.scratch.path) }
-        for line in ["init --db theirs/watch.db --cloud cloud --role reader --device watch --create", "sync --db theirs/watch.db"] {
+        for line in ["join theirs/watch.db cloud --name watch", "sync theirs/watch.db"] {
             let run = try asOther(line)
             #expect(run.status == 0 && run.errorText == "", "\(line): \(run.errorText)")
         }
         try scene.database("theirs/watch.db").run("UPDATE notifications SET readAt = '2026-11-20T10:00:00Z' WHERE id = (SELECT max(id) FROM notifications)")
-        let sent = try asOther("sync --db theirs/watch.db")
+        let sent = try asOther("sync theirs/watch.db")
         #expect(sent.status == 0 && sent.text.contains("sent 1 edit"), "\(sent.text)\(sent.errorText)")
-        #expect(try scene.succeed("sync --db phone.db").contains("edits of readers: 1 applied"))
-        #expect(try asOther("sync --db theirs/watch.db").text.contains("imported version 2"))
+        #expect(try scene.succeed("sync phone.db").contains("edits of readers: 1 applied"))
+        #expect(try asOther("sync theirs/watch.db").text.contains("imported version 2"))
     }
 
     /// Whether nobody may run the command where it was built.

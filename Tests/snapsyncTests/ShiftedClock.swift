@@ -57,8 +57,8 @@ import Testing
             try scene.scratch.write(#"{"formatVersion":1,"datasets":[\#(datasets)]}"#, to: "datasets.json")
             for name in ["w"] + readers {
                 try edit(name, tables + (name == "w" ? rows : ""), seconds)
-                try run("init --db \(name).db --cloud cloud --role \(name == "w" ? "writer" : "reader") --device \(name) --datasets datasets.json", seconds + 1)
-                try run("sync --quiet --db \(name).db", seconds + 2)
+                try run(Scene.setUp("\(name).db", as: name == "w" ? "writer" : "reader", "--name \(name) --datasets datasets.json"), seconds + 1)
+                try run("sync \(name).db --quiet", seconds + 2)
             }
         }
 

@@ -9,18 +9,18 @@ import Testing
     /// The peers desk, laptop and tablet and two readers, all members; the folders `one` and `two` are the same.
     private func peers(_ kind: String) throws -> SignedScene {
         let scene = try SignedScene()
-        try scene.succeed("generate --db desk.db --notifications 12 --buckets 2")
-        try scene.succeed("init --db desk.db --cloud one --role peer --device desk --\(kind)")
-        try scene.succeed("sync --db desk.db")
+        try scene.succeed("generate desk.db --notifications 12 --buckets 2")
+        try scene.succeed("init desk.db one --peers --built-in --name desk --\(kind)")
+        try scene.succeed("sync desk.db")
         for (name, role) in [("laptop", "peer"), ("tablet", "peer"), ("watch", "reader"), ("tv", "reader")] {
-            let line = "init --db \(name).db --cloud one --role \(role) --device \(name) --create"
+            let line = Scene.join("\(name).db", at: "one", as: role, "--name \(name)")
             let asked = try scene.run(line)
             #expect(asked.status == (kind == "sealed" ? 75 : 0), "\(asked.errorText)")
-            try scene.succeed("member approve \(name) --yes --db desk.db")
+            try scene.succeed("zone approve desk.db \(name) --yes")
             if kind == "sealed" { try scene.succeed(line) }
-            try scene.succeed("sync --db \(name).db")
+            try scene.succeed("sync \(name).db")
         }
-        for name in ["desk", "laptop", "tablet"] { try scene.succeed("sync --db \(name).db") }
+        for name in ["desk", "laptop", "tablet"] { try scene.succeed("sync \(name).db") }
         try scene.scene.scratch.copy(scene.scene.scratch.path("one"), to: "two")
         return scene
     }
@@ -34,28 +34,28 @@ import Testing
     @Test(arguments: ["signed", "sealed"]) func membersOfTheAcceptedVersionCount(kind: String) throws {
         let scene = try peers(kind)
         for (name, cloud, removed, row) in [("desk", "one", "watch", "min"), ("laptop", "two", "tv", "max")] {
-            try scene.succeed("member remove \(removed) --db \(name).db --cloud \(cloud)")
+            try scene.succeed("zone revoke \(name).db \(removed) --location \(cloud)")
             try scene.scene.database("\(name).db").run(
                 "UPDATE notifications SET title = 'CANARY by \(name)' WHERE id = (SELECT \(row)(id) FROM notifications)")
-            try scene.succeed("sync --db \(name).db --cloud \(cloud)")
+            try scene.succeed("sync \(name).db --location \(cloud)")
         }
-        let number = try #require(scene.json("status --db desk.db --cloud one")["newestVersion"] as? Int)
+        let number = try #require(scene.json("status desk.db --location one")["newestVersion"] as? Int)
         try scene.scene.replicate("one", "two", conflict: Self.conflict)
         try scene.refuse(
-            "sync --db laptop.db --cloud two", exit: 65, saying: ["the commit there is not the one that this device has read"], watching: ["laptop.db"])
+            "sync laptop.db --location two", exit: 65, saying: ["the commit there is not the one that this device has read"], watching: ["laptop.db"])
         try scene.refuse(
-            "import --db laptop.db --cloud two --accept-rollback \(number + 1)", exit: 78, saying: ["nothing was changed"], watching: ["laptop.db"])
-        let report = try scene.succeed("import --db laptop.db --cloud two --accept-rollback \(number)")
+            "import laptop.db --accept-rollback \(number + 1) --location two", exit: 78, saying: ["nothing was changed"], watching: ["laptop.db"])
+        let report = try scene.succeed("import laptop.db --accept-rollback \(number) --location two")
         #expect(report.contains("tv is a member with the role reader again") && !report.contains("watch is"), "\(report)")
-        try scene.succeed("member remove tv --db laptop.db --cloud two")
-        try scene.succeed("sync --db laptop.db --cloud two")
+        try scene.succeed("zone revoke laptop.db tv --location two")
+        try scene.succeed("sync laptop.db --location two")
         try scene.scene.replicate("one", "two", conflict: Self.conflict)
         for (name, cloud) in [("desk", "one"), ("tablet", "two"), ("laptop", "two")] {
-            try scene.succeed("sync --db \(name).db --cloud \(cloud)")
-            #expect(try members(scene, "--db \(name).db --cloud \(cloud)") == ["desk", "laptop", "tablet"], "\(name)")
+            try scene.succeed("sync \(name).db --location \(cloud)")
+            #expect(try members(scene, "\(name).db --location \(cloud)") == ["desk", "laptop", "tablet"], "\(name)")
         }
         for name in ["laptop", "tablet"] { try #expect(scene.scene.contents("\(name).db") == scene.scene.contents("desk.db"), "\(name)") }
-        try scene.succeed("undo --db laptop.db --cloud two")
+        try scene.succeed("undo laptop.db --location two")
         #expect(try scene.scene.contents("laptop.db").contains("CANARY by laptop"))
         if kind == "sealed" { try scene.expectNowhere(["CANARY"], in: ["one", "two"]) }
         #expect(try scene.verifyIndependently(scene.words("desk"), zone: "one/private/ZentikSyncZone").status == 0)
@@ -64,17 +64,17 @@ import Testing
     /// A member that a device has seen removed puts a version in the place of the one that removed it.
     @Test func aRemovedMemberDoesNotComeBackByItself() throws {
         let scene = try peers("signed")
-        try scene.succeed("member remove laptop --db desk.db --cloud one")
-        try scene.succeed("sync --db tablet.db --cloud one")
+        try scene.succeed("zone revoke desk.db laptop --location one")
+        try scene.succeed("sync tablet.db --location one")
         // In the laptop's own copy of the folder nobody has removed it.
         try scene.scene.database("laptop.db").run("UPDATE buckets SET name = 'CANARY'")
         for _ in 0..<2 {
             try scene.scene.database("laptop.db").run("UPDATE buckets SET description = description || '.'")
-            try scene.succeed("sync --db laptop.db --cloud two")
+            try scene.succeed("sync laptop.db --location two")
         }
         try scene.scene.replicate("two", "one", conflict: Self.conflict)
         for name in ["tablet", "desk"] {
-            try scene.refuse("sync --db \(name).db --cloud one", exit: 65, saying: ["is not the one that this device has read"], watching: ["\(name).db"])
+            try scene.refuse("sync \(name).db --location one", exit: 65, saying: ["is not the one that this device has read"], watching: ["\(name).db"])
         }
     }
 
@@ -83,20 +83,20 @@ import Testing
         let scene = try peers("signed")
         for (name, cloud) in [("desk", "one"), ("laptop", "two")] {
             try scene.scene.database("\(name).db").run("UPDATE buckets SET name = 'by \(name)'")
-            try scene.succeed("sync --db \(name).db --cloud \(cloud)")
+            try scene.succeed("sync \(name).db --location \(cloud)")
         }
-        #expect(try !scene.succeed("doctor --db desk.db --cloud one").contains("has another version"))
+        #expect(try !scene.succeed("check desk.db --location one").contains("has another version"))
         let devices = "private/ZentikSyncZone/devices/laptop"
         try FileManager.default.removeItem(atPath: scene.scene.scratch.path("one/\(devices)"))
         try scene.scene.scratch.copy(scene.scene.scratch.path("two/\(devices)"), to: "one/\(devices)")
-        let doctor = try scene.run("doctor --db desk.db --cloud one")
+        let doctor = try scene.run("check desk.db --location one")
         #expect(doctor.text.contains("laptop has another version 6 than the one that is here"), "\(doctor.text)")
         // Versions that are kept back show, too.
         try scene.scene.database("laptop.db").run("UPDATE buckets SET name = 'by laptop again'")
-        try scene.succeed("sync --db laptop.db --cloud two")
+        try scene.succeed("sync laptop.db --location two")
         try FileManager.default.removeItem(atPath: scene.scene.scratch.path("one/\(devices)"))
         try scene.scene.scratch.copy(scene.scene.scratch.path("two/\(devices)"), to: "one/\(devices)")
-        let behind = try scene.run("doctor --db desk.db --cloud one --all")
+        let behind = try scene.run("check desk.db -v --location one")
         #expect(behind.text.contains("laptop has version 7, and the zone here ends with version 6"), "\(behind.text)")
     }
 }

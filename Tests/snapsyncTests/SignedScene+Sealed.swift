@@ -7,9 +7,9 @@ extension SignedScene {
     /// The publisher `phone` has published version 1 of a sealed zone. Returns the recovery code, too.
     static func sealedPhone(role: String = "writer", notifications: Int = 20) throws -> (scene: SignedScene, code: String) {
         let scene = try SignedScene()
-        try scene.succeed("generate --db phone.db --notifications \(notifications) --buckets 3")
-        let code = try scene.initSealed("init --db phone.db --cloud cloud --role \(role) --device phone --sealed")
-        try scene.succeed("sync --db phone.db")
+        try scene.succeed("generate phone.db --notifications \(notifications) --buckets 3")
+        let code = try scene.initSealed(Scene.setUp("phone.db", as: role, "--name phone --encrypt"))
+        try scene.succeed("sync phone.db")
         return (scene, code)
     }
 
@@ -18,11 +18,11 @@ extension SignedScene {
         SignedScene(
             scene: try Scene.copy(of: "sealed") { scene in
                 let scene = SignedScene(scene: scene)
-                try scene.succeed("generate --db phone.db --notifications 20 --buckets 3")
-                _ = try scene.initSealed("init --db phone.db --cloud cloud --role writer --device phone --sealed")
-                try scene.succeed("sync --db phone.db")
+                try scene.succeed("generate phone.db --notifications 20 --buckets 3")
+                _ = try scene.initSealed("init phone.db cloud --built-in --name phone --encrypt")
+                try scene.succeed("sync phone.db")
                 try scene.join("watch")
-                try scene.succeed("sync --db watch.db")
+                try scene.succeed("sync watch.db")
                 try scene.keepCloud()
             })
     }
@@ -40,12 +40,12 @@ extension SignedScene {
         _ device: String, role: String = "reader", approvedBy member: String = "phone", at location: SourceLocation = #_sourceLocation,
         look: ([String: Any]) -> Void = { _ in }
     ) throws {
-        let line = "init --db \(device).db --cloud cloud --role \(role) --device \(device) --create --trust \(try words("phone"))"
+        let line = Scene.join("\(device).db", as: role, "--name \(device) --trust \(try words("phone"))")
         let asked = try run(line)
         #expect(asked.status == 75, "\(asked.text) \(asked.errorText)", sourceLocation: location)
-        try #expect(asked.errorText.contains(words(device)) && asked.errorText.contains("snapsync member approve \(device)"), sourceLocation: location)
+        try #expect(asked.errorText.contains(words(device)) && asked.errorText.contains("snapsync zone approve \(device)"), sourceLocation: location)
         #expect(!scene.scratch.exists("\(device).db"), sourceLocation: location)
-        look(try json("member approve \(device) --yes --db \(member).db", at: location))
+        look(try json("zone approve \(member).db \(device) --yes", at: location))
         try succeed(line, at: location)
     }
 

@@ -21,13 +21,13 @@ struct SignedScene {
         SignedScene(
             scene: try Scene.copy(of: "signed") { scene in
                 let scene = SignedScene(scene: scene)
-                try scene.succeed("generate --db phone.db --notifications 20 --buckets 3")
-                try scene.succeed("init --db phone.db --cloud cloud --role writer --device phone --signed")
-                try scene.succeed("sync --db phone.db")
-                try scene.succeed("init --db watch.db --cloud cloud --role reader --device watch --create --trust \(scene.words("phone"))")
-                try scene.succeed("sync --db watch.db")
-                try scene.succeed("generate --db phone.db --mark-read 3")
-                try scene.succeed("sync --db phone.db")
+                try scene.succeed("generate phone.db --notifications 20 --buckets 3")
+                try scene.succeed("init phone.db cloud --built-in --name phone --sign")
+                try scene.succeed("sync phone.db")
+                try scene.succeed("join watch.db cloud --name watch --trust \(scene.words("phone"))")
+                try scene.succeed("sync watch.db")
+                try scene.succeed("generate phone.db --mark-read 3")
+                try scene.succeed("sync phone.db")
                 try scene.keepCloud()
             })
     }
@@ -104,7 +104,7 @@ struct SignedScene {
     ) throws {
         try restoreCloud()
         try forge(forgery)
-        try refuse("sync --db \(reader).db", exit: code, saying: fragments, watching: ["\(reader).db"], at: location)
+        try refuse("sync \(reader).db", exit: code, saying: fragments, watching: ["\(reader).db"], at: location)
         guard independently else { return }
         let status = try verifyIndependently(words("phone")).status
         #expect(status == 65, "the independent program takes it", sourceLocation: location)

@@ -44,11 +44,11 @@ import Testing
 
     @Test func aCommitOfAnotherZoneOrCloudCountsNowhereElse() throws {
         let scene = try SignedScene.phoneAndWatch()
-        try scene.succeed("generate --db other.db --notifications 5 --buckets 2")
-        try scene.succeed("init --db other.db --cloud cloud2 --role writer --device phone --signed")
-        try scene.succeed("sync --db other.db")
-        try scene.succeed("generate --db other.db --mark-read 1")
-        try scene.succeed("sync --db other.db")
+        try scene.succeed("generate other.db --notifications 5 --buckets 2")
+        try scene.succeed("init other.db cloud2 --built-in --name phone --sign")
+        try scene.succeed("sync other.db")
+        try scene.succeed("generate other.db --mark-read 1")
+        try scene.succeed("sync other.db")
         try scene.attack("shutil.copy(commit_path(2, 'cloud2/private/ZentikSyncZone'), commit_path(2))", saying: ["another cloud or zone"])
         // The whole zone, in the place of ours.
         try scene.attack(
@@ -112,11 +112,11 @@ import Testing
         try scene.attack(forgery, saying: ["the commit there is not the one that this device has read"])
         let words = try scene.words("phone")
         try scene.refuse(
-            "init --db new.db --cloud cloud --role reader --device new --create --trust \(words)", exit: 65, saying: ["this device trusts \(words)"])
+            "join new.db cloud --name new --trust \(words)", exit: 65, saying: ["this device trusts \(words)"])
         #expect(!scene.scene.scratch.exists("new.db"))
         // One that has only been set up knows the creator, too.
         try scene.restoreCloud()
-        try scene.succeed("init --db new.db --cloud cloud --role reader --device new --create --trust \(words)")
+        try scene.succeed("join new.db cloud --name new --trust \(words)")
         try scene.attack(forgery, saying: ["this device trusts \(words)"], reader: "new")
     }
 
@@ -128,7 +128,7 @@ import Testing
             write(ZONE + '/zone.json', text(marker))
             """
         try scene.attack(unsigned, saying: ["zone.json", "knows the zone as a signed one"])
-        try scene.refuse("sync --db phone.db", exit: 65, saying: ["zone.json"], watching: ["phone.db"])
+        try scene.refuse("sync phone.db", exit: 65, saying: ["zone.json"], watching: ["phone.db"])
         // A history without signatures that goes with it.
         let history =
             unsigned + """
@@ -146,18 +146,18 @@ import Testing
         // A device without knowledge meets signed commits in an unsigned zone.
         try scene.restoreCloud()
         try scene.forge(unsigned)
-        let run = try scene.run("verify --cloud cloud")
+        let run = try scene.run("check cloud --read-data")
         #expect(run.status == 65 && run.errorText.contains("zone.json does not list the zone as signed"), "\(run.errorText)")
     }
 
     @Test func anOlderZoneIsRefusedByWhoHasJoinedLater() throws {
         let scene = try SignedScene.phoneAndWatch()
         // Set up at version 2, it has imported nothing yet.
-        try scene.succeed("init --db new.db --cloud cloud --role reader --device new --create --trust \(scene.words("phone"))")
+        try scene.succeed("join new.db cloud --name new --trust \(scene.words("phone"))")
         try scene.keepCloud()
         try scene.attack(
             "os.remove(commit_path(2))", saying: ["the zone ends at commit 1", "this device has joined it at commit 2"], reader: "new", independently: false)
         try scene.restoreCloud()
-        try scene.succeed("sync --db new.db")
+        try scene.succeed("sync new.db")
     }
 }

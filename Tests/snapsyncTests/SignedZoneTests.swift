@@ -6,83 +6,83 @@ import Testing
 @Suite(.runsPrograms, .enabled(if: SignedScene.isAvailable)) struct SignedZoneTests {
     @Test func aSignedZoneIsReadByWhoTrustsItsCreator() throws {
         let scene = try SignedScene.phoneAndWatch()
-        try scene.succeed("sync --db watch.db")
+        try scene.succeed("sync watch.db")
         #expect(try scene.scene.contents("watch.db") == scene.scene.contents("phone.db"))
         let marker = try scene.scene.scratch.read("\(Scene.zone)/zone.json")
         #expect(String(decoding: marker, as: UTF8.self).contains("\"features\":[\"signed\"]"))
         let check = try scene.verifyIndependently(scene.words("phone"))
         #expect(check.status == 0 && check.text == "phone writer\ncommit 2\n", "\(check.text)")
         #expect(try scene.verifyIndependently(scene.words("watch")).status == 65)
-        #expect(try scene.succeed("sync --db watch.db").contains("is here already"))
-        for line in ["verify --all --db watch.db", "verify --all --cloud cloud", "doctor --db phone.db", "doctor --cloud cloud"] {
+        #expect(try scene.succeed("sync watch.db").contains("is here already"))
+        for line in ["check watch.db --all-versions", "check cloud --all-versions", "check phone.db", "check cloud"] {
             #expect(try scene.succeed(line).contains("all is well"), "\(line)")
         }
     }
 
     @Test func initSaysWhomItTrusts() throws {
         let scene = try SignedScene()
-        let made = try scene.json("init --db phone.db --cloud cloud --role writer --device phone --create --signed")
+        let made = try scene.json("init phone.db cloud --built-in --name phone --sign")
         let own = try #require((made["signature"] as? [String: Any])?["fingerprint"] as? String)
         #expect(try own == scene.words("phone"))
         #expect(own.split(separator: "-").count == 8 && own.allSatisfy { $0.isLowercase || $0 == "-" })
-        try scene.succeed("sync --db phone.db")
-        let text = try scene.succeed("init --db first.db --cloud cloud --role reader --device first --create")
+        try scene.succeed("sync phone.db")
+        let text = try scene.succeed("join first.db cloud --name first")
         #expect(text.contains("warning: the zone is signed; from now on this device trusts the creator that it has met: \(own)"))
-        #expect(text.contains("snapsync member approve first"))
-        let told = try scene.succeed("init --db told.db --cloud cloud --role reader --device told --create --trust \(own.uppercased())")
+        #expect(text.contains("snapsync zone approve first"))
+        let told = try scene.succeed("join told.db cloud --name told --trust \(own.uppercased())")
         #expect(told.contains("the zone is signed, by its creator \(own)") && !told.contains("warning"))
         // Somebody else's words.
         try scene.refuse(
-            "init --db other.db --cloud cloud --role reader --create --trust \(scene.words("first"))", exit: 65, saying: [own, "this device trusts"])
+            "join other.db cloud --trust \(scene.words("first"))", exit: 65, saying: [own, "this device trusts"])
         #expect(!scene.scene.scratch.exists("other.db"))
-        #expect(try scene.run("init --db other.db --cloud cloud --role reader --create --trust some-words").status == 64)
+        #expect(try scene.run("join other.db cloud --trust some-words").status == 64)
     }
 
     @Test func anUnsignedZoneIsRefusedWhereASignedOneIsMeant() throws {
         let scene = try SignedScene()
-        try scene.succeed("init --db phone.db --cloud cloud --role writer --device phone --create")
+        try scene.succeed("init phone.db cloud --built-in --name phone")
         let words = try scene.forge("print(Keys().words)").trimmingCharacters(in: .whitespacesAndNewlines)
-        try scene.refuse("init --db watch.db --cloud cloud --role reader --create --trust \(words)", exit: 78, saying: ["the zone is not signed", "--trust"])
-        try scene.refuse("init --db desk.db --cloud cloud --role writer --device phone --create --signed", exit: 78, saying: ["it is not signed", "--zone"])
+        try scene.refuse("join watch.db cloud --trust \(words)", exit: 78, saying: ["the zone is not signed", "--trust"])
+        try scene.refuse("init desk.db cloud --built-in --name phone --sign", exit: 78, saying: ["it is not signed", "--zone"])
         #expect(!scene.scene.scratch.exists("watch.db") && !scene.scene.scratch.exists("desk.db"))
-        #expect(try scene.run("init --db watch.db --cloud cloud --role reader --create --signed").status == 64)
+        #expect(try scene.run("join watch.db cloud --sign").status == 64)
     }
 
     @Test func nothingIsPublishedWithoutTheKeys() throws {
         let scene = try SignedScene.phoneAndWatch()
-        try scene.succeed("generate --db phone.db --mark-read 3")
+        try scene.succeed("generate phone.db --mark-read 3")
         let path = try scene.forge("print(os.path.abspath(key_file('phone')))").trimmingCharacters(in: .whitespacesAndNewlines)
         let attributes = try FileManager.default.attributesOfItem(atPath: path)
         #expect(attributes[.posixPermissions] as? Int == 0o600)
         try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: path)
-        try scene.refuse("sync --db phone.db", exit: 78, saying: [path, "other users may read the key file", "chmod 600"])
+        try scene.refuse("sync phone.db", exit: 78, saying: [path, "other users may read the key file", "chmod 600"])
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
         let keys = try Data(contentsOf: URL(fileURLWithPath: path))
         try FileManager.default.removeItem(atPath: path)
-        try scene.refuse("sync --db phone.db", exit: 78, saying: [path, "the keys of phone are not there", "bring the file back"])
+        try scene.refuse("sync phone.db", exit: 78, saying: [path, "the keys of phone are not there", "bring the file back"])
         try FileManager.default.copyItem(
             atPath: scene.scene.scratch.path(scene.forge("print(key_file('watch'))").trimmingCharacters(in: .newlines)), toPath: path)
-        try scene.refuse("sync --db phone.db", exit: 78, saying: [path, "the device watch"])
+        try scene.refuse("sync phone.db", exit: 78, saying: [path, "the device watch"])
         try Data("{".utf8).write(to: URL(fileURLWithPath: path))
-        try scene.refuse("sync --db phone.db", exit: 78, saying: [path, "the key file cannot be understood"])
+        try scene.refuse("sync phone.db", exit: 78, saying: [path, "the key file cannot be understood"])
         // SNAPSYNC_KEY_FILE comes before the usual place.
         let named = scene.scene.scratch.path("phone.key")
         #expect(FileManager.default.createFile(atPath: named, contents: keys, attributes: [.posixPermissions: 0o600]))
-        try scene.scene.succeed("sync --db phone.db", environment: scene.environment.merging(["SNAPSYNC_KEY_FILE": named]) { $1 })
+        try scene.scene.succeed("sync phone.db", environment: scene.environment.merging(["SNAPSYNC_KEY_FILE": named]) { $1 })
         // So does what systemd hands to a service.
-        try scene.succeed("generate --db phone.db --mark-read 5")
+        try scene.succeed("generate phone.db --mark-read 5")
         try FileManager.default.createDirectory(atPath: scene.scene.scratch.path("credentials"), withIntermediateDirectories: true)
         try keys.write(to: URL(fileURLWithPath: scene.scene.scratch.path("credentials/snapsync-key")))
         try scene.scene.succeed(
-            "sync --db phone.db", environment: scene.environment.merging(["CREDENTIALS_DIRECTORY": scene.scene.scratch.path("credentials")]) { $1 })
-        try scene.succeed("sync --db watch.db")
+            "sync phone.db", environment: scene.environment.merging(["CREDENTIALS_DIRECTORY": scene.scene.scratch.path("credentials")]) { $1 })
+        try scene.succeed("sync watch.db")
         #expect(try scene.scene.contents("watch.db") == scene.scene.contents("phone.db"))
     }
 
     @Test func noPrivateKeyLeavesItsFile() throws {
         let scene = try SignedScene.phoneAndWatch()
         var printed = ""
-        for line in ["sync --db watch.db", "status --db phone.db", "status --json --db watch.db", "doctor --all --db phone.db", "history --db phone.db"] {
+        for line in ["sync watch.db", "status phone.db", "status watch.db --json", "check phone.db -v", "log phone.db"] {
             let run = try scene.run(line)
             printed += run.text + run.errorText
         }
@@ -91,8 +91,8 @@ import Testing
             "p = key_file('phone'); d = read(p).replace(b'\"formatVersion\":1', b'\"formatVersion\":x'); open(p + '.bad', 'wb').write(d); os.chmod(p + '.bad', 0o600)"
         )
         let bad = scene.scene.scratch.path(try scene.forge("print(key_file('phone') + '.bad')").trimmingCharacters(in: .newlines))
-        try scene.succeed("generate --db phone.db --mark-read 4")
-        let run = try scene.scene.run("sync --db phone.db", environment: ["SNAPSYNC_KEY_FILE": bad])
+        try scene.succeed("generate phone.db --mark-read 4")
+        let run = try scene.scene.run("sync phone.db", environment: ["SNAPSYNC_KEY_FILE": bad])
         #expect(run.status == 78)
         printed += run.text + run.errorText
         try Data(printed.utf8).write(to: URL(fileURLWithPath: scene.scene.scratch.path("printed")))

@@ -7,27 +7,27 @@ import Testing
     @Test func slipsAreNotNotedAsTheLastError() throws {
         let scene = try Scene.phoneAndWatch()
         for (line, exit) in [
-            ("restore --version 99 --db phone.db", 66), ("export --db watch.db", 78),
-            ("import --accept-rollback 1 --db watch.db", 78),
-            ("import --allow-shrink bucket --db watch.db", 78),
+            ("restore phone.db 99", 66), ("export watch.db", 78),
+            ("import watch.db --accept-rollback 1", 78),
+            ("import watch.db --allow-shrink bucket", 78),
         ] {
             let database = line.hasSuffix("phone.db") ? "phone.db" : "watch.db"
             if line.contains("allow-shrink") { try scene.publishMore(1) }
             #expect(try scene.run(line).status == Int32(exit), "\(line)")
-            #expect(try scene.json("status --db \(database)")["lastError"] == nil, "\(line)")
+            #expect(try scene.json("status \(database)")["lastError"] == nil, "\(line)")
         }
         // A failure of syncing still is.
         try FileManager.default.moveItem(atPath: scene.scratch.path("cloud"), toPath: scene.scratch.path("away"))
-        #expect(try scene.run("sync --db watch.db").status == 69)
+        #expect(try scene.run("sync watch.db").status == 69)
         try FileManager.default.moveItem(atPath: scene.scratch.path("away"), toPath: scene.scratch.path("cloud"))
-        #expect(try scene.json("status --db watch.db")["lastError"] != nil)
+        #expect(try scene.json("status watch.db")["lastError"] != nil)
     }
 
     @Test func everyNameOfADatabaseHasOneLock() throws {
         let scene = try Scene.phoneAndWatch()
         try FileManager.default.createDirectory(atPath: scene.scratch.path("elsewhere"), withIntermediateDirectories: false)
         try FileManager.default.createSymbolicLink(atPath: scene.scratch.path("elsewhere/link.db"), withDestinationPath: "../watch.db")
-        try scene.succeed("sync --db elsewhere/link.db")
+        try scene.succeed("sync elsewhere/link.db")
         #expect(try FileManager.default.contentsOfDirectory(atPath: scene.scratch.path("elsewhere")) == ["link.db"])
         let text = try Python.run(
             """
@@ -36,11 +36,11 @@ import Testing
                 # F_OFD_SETLK, as another run would.
                 fcntl.fcntl(lock, 37, struct.pack('hhqqi4x', fcntl.F_WRLCK, 0, 0, 0, 0))
                 for name in ('watch.db', 'elsewhere/link.db'):
-                    print(subprocess.run([sys.argv[1], 'sync', '--db', name], capture_output=True).returncode)
+                    print(subprocess.run([sys.argv[1], 'sync', name], capture_output=True).returncode)
             """, [BuiltCommand.path()], in: scene.scratch.path)
         #expect(text == "75\n75\n")
         // What a run with nothing to do notes is found by either name.
-        #expect(try scene.json("status --db elsewhere/link.db")["lastSuccess"] as? String == scene.json("status --db watch.db")["lastSuccess"] as? String)
+        #expect(try scene.json("status elsewhere/link.db")["lastSuccess"] as? String == scene.json("status watch.db")["lastSuccess"] as? String)
     }
 
     @Test func waitForAnotherProgramsLockIsToldAfterASecond() throws {
@@ -61,34 +61,34 @@ import Testing
 
     @Test func readerWithRowsIsRefusedAtInit() throws {
         let scene = try Scene.phone()
-        try scene.succeed("generate --db watch.db --notifications 3 --buckets 1 --seed 9")
-        let line = "init --db watch.db --cloud cloud --role reader --device watch"
+        try scene.succeed("generate watch.db --notifications 3 --buckets 1 --seed 9")
+        let line = "join watch.db cloud --name watch"
         try scene.refuse(
             line, exit: 78, saying: ["watch.db, table buckets", "rows that did not come from this cloud", "--adopt", "--replace"], watching: ["watch.db"])
         try scene.succeed(line + " --adopt")
         try scene.sync("watch")
         #expect(try scene.value("SELECT count(*) FROM notifications", in: "watch.db") == "33")
         // A publisher's own rows are what it publishes, or merges.
-        try scene.succeed("generate --db desk.db --notifications 3 --buckets 1")
-        try scene.succeed("init --db desk.db --cloud other --role peer --device desk")
+        try scene.succeed("generate desk.db --notifications 3 --buckets 1")
+        try scene.succeed("init desk.db other --peers --built-in --name desk")
     }
 
     @Test func containerIsComparedAtInitAndAtEachRun() throws {
         let scene = try Scene()
-        try scene.succeed("generate --db phone.db --notifications 3 --buckets 1")
-        try scene.succeed("init --db phone.db --cloud cloud --role writer --device phone --container iCloud.org.example.one")
+        try scene.succeed("generate phone.db --notifications 3 --buckets 1")
+        try scene.succeed("init phone.db cloud --built-in --name phone --container iCloud.org.example.one")
         try scene.sync("phone")
         for role in ["reader", "writer --zone Second"] {
-            let line = "init --db watch.db --cloud cloud --role \(role) --device watch --create --container iCloud.org.example.two"
+            let line = Scene.join("watch.db", as: role, "--name watch --container iCloud.org.example.two")
             try scene.refuse(line, exit: 78, saying: ["belongs to iCloud.org.example.one, not to iCloud.org.example.two"])
             #expect(!scene.scratch.exists("watch.db"))
         }
-        try scene.refuse("init --db watch.db --cloud none --role writer --create --container iCloud.two", exit: 78, saying: ["not a container identifier"])
-        try scene.succeed("init --db watch.db --cloud cloud --role reader --device watch --create")
+        try scene.refuse("init watch.db none --built-in --container iCloud.two", exit: 78, saying: ["not a container identifier"])
+        try scene.succeed("join watch.db cloud --name watch")
         try scene.sync("watch")
         #expect(try scene.value("SELECT value FROM snapsync_settings WHERE key = 'container'", in: "watch.db") == "iCloud.org.example.one")
         let marker = try String(decoding: scene.scratch.read("cloud/cloud.json"), as: UTF8.self)
         try scene.scratch.write(marker.replacing("example.one", with: "example.two"), to: "cloud/cloud.json")
-        try scene.refuse("sync --db watch.db", exit: 78, saying: ["belongs to iCloud.org.example.two, not to iCloud.org.example.one"])
+        try scene.refuse("sync watch.db", exit: 78, saying: ["belongs to iCloud.org.example.two, not to iCloud.org.example.one"])
     }
 }

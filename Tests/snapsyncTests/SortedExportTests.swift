@@ -15,8 +15,8 @@ import Testing
     @Test(arguments: ["wal", "delete"]) func theVersionHasEveryRowInKeyOrder(journal: String) throws {
         let scene = try Scene()
         try SQLiteShell("app.db", in: scene.scratch.path).run("PRAGMA journal_mode = \(journal); \(Self.table)")
-        try scene.succeed("init --db app.db --cloud cloud --role writer --device desk --tables all")
-        let arguments = ["export", "--db", "app.db"]
+        try scene.succeed("init app.db cloud --name desk")
+        let arguments = ["export", "app.db"]
         if TracedRun.isPossible {
             let traced = try TracedRun(BuiltCommand.path(), arguments, calls: "openat,pwritev", in: scene.scratch.path)
             #expect(traced.run.status == 0, "\(traced.run)")
@@ -39,6 +39,6 @@ import Testing
             """
         let outcome = try ProgramRun("python3", ["-B", "-c", check], in: scene.scratch.path)
         #expect(outcome.status == 0, "\(outcome)")
-        try scene.succeed("verify --local --db app.db")
+        try scene.succeed("check app.db --local")
     }
 }

@@ -51,19 +51,19 @@ import Testing
         let scene = try Scene.phoneAndWatch()
         try scene.markRead(1)
         try scene.sync("phone")
-        let coloured = try show("status --db watch.db", in: scene, columns: 200)
+        let coloured = try show("status watch.db", in: scene, columns: 200)
         #expect(coloured.contains("\u{1B}[33m  version 1, newest is 2, 1 behind\u{1B}[0m\n"))
         #expect(coloured.contains("\u{1B}[33m  device watch (reader): version 1, 1 behind, "))
         for variables in [["NO_COLOR": "1"], ["TERM": "dumb"]] {
-            #expect(!(try show("status --db watch.db", in: scene, columns: 200, variables)).contains("\u{1B}"))
+            #expect(!(try show("status watch.db", in: scene, columns: 200, variables)).contains("\u{1B}"))
         }
-        #expect(!(try scene.succeed("status --db watch.db")).contains("\u{1B}"))
-        #expect(try show("verify --db watch.db", in: scene, columns: 200).contains("\u{1B}[32mall is well\u{1B}[0m\n"))
-        let error = try show("status --db none.db", in: scene, columns: 200)
+        #expect(!(try scene.succeed("status watch.db")).contains("\u{1B}"))
+        #expect(try show("check watch.db --read-data", in: scene, columns: 200).contains("\u{1B}[32mall is well\u{1B}[0m\n"))
+        let error = try show("status none.db", in: scene, columns: 200)
         #expect(error.hasPrefix("\u{1B}[31msnapsync:\u{1B}[0m ") && error.hasSuffix("[exit 66]\n"), "\(error)")
-        #expect(try scene.run("status --db none.db").errorText.hasPrefix("snapsync: "))
+        #expect(try scene.run("status none.db").errorText.hasPrefix("snapsync: "))
         // What other programs get has none, whatever it is shown on.
-        #expect(!(try show("status --db watch.db --json", in: scene, columns: 200)).contains("\u{1B}"))
+        #expect(!(try show("status watch.db --json", in: scene, columns: 200)).contains("\u{1B}"))
     }
 
     @Test func progressHasABarARateAndTheTimeThatIsLeft() {

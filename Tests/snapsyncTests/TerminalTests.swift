@@ -41,7 +41,7 @@ import Testing
 
     @Test func progressShowsOnATerminalOnly() throws {
         let scene = try Scene()
-        try scene.succeed("generate --db any.db --notifications 0 --buckets 0")
+        try scene.succeed("generate any.db --notifications 0 --buckets 0")
         func run(_ arguments: [String]) throws -> [String: Any] {
             let text = try Python.run(Self.feed, [BuiltCommand.path()] + arguments + ["--db", "any.db", "--file", "feed.json"], in: scene.scratch.path)
             return try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
@@ -75,34 +75,34 @@ import Testing
         // Keys of rows, which errors show.
         try scene.database("phone.db").run(
             "INSERT INTO buckets(id, name, createdAt, updatedAt) VALUES(char(27) || '[2J' || char(155) || char(8238), x'00', '', '')")
-        try check(["export", "--db", "phone.db"], exit: 65, shows: "column name")
+        try check(["export", "phone.db"], exit: 65, shows: "column name")
         // Fields of a container that somebody else made.
         let field = String(decoding: try JSONEncoder().encode(evil), as: UTF8.self)
         try scene.scratch.write(
             #"{"syncTimestamp":"2099-01-01T00:00:00Z","buckets":[{"id":"a","name":"A","createdAt":"x","updatedAt":"y",\#(field):1}]}"#, to: "evil.json")
-        try check(["import", "--db", "phone.db", "--file", "evil.json"], exit: 0, shows: "the fields \\u{1b}]0;owned\\u{7}\\u{9b}2J")
+        try check(["import", "phone.db", "--file", "evil.json"], exit: 0, shows: "the fields \\u{1b}]0;owned\\u{7}\\u{9b}2J")
         // And a container that is refused.
         try scene.scratch.write(#"{"syncTimestamp":"2099-01-01T00:00:00Z","buckets":[],\#(field):1,\#(field):1}"#, to: "evil.json")
-        try check(["import", "--db", "phone.db", "--file", "evil.json"], exit: 65, shows: "stands twice")
+        try check(["import", "phone.db", "--file", "evil.json"], exit: 65, shows: "stands twice")
         // Names of files and directories.
-        try check(["status", "--db", evil], exit: 66, shows: "\\u{1b}]0;owned")
-        try check(["history", "--cloud", evil], exit: 69, shows: "\\u{1b}]0;owned")
+        try check(["status", evil], exit: 66, shows: "\\u{1b}]0;owned")
+        try check(["log", evil], exit: 69, shows: "\\u{1b}]0;owned")
         try scene.scratch.write("{}", to: "set\u{1B}[2J.json")
         try check(
-            ["init", "--db", "phone.db", "--cloud", "cloud", "--role", "reader", "--datasets", "set\u{1B}[2J.json"], exit: 78, shows: "set\\u{1b}[2J.json")
+            ["join", "phone.db", "cloud", "--datasets", "set\u{1B}[2J.json"], exit: 78, shows: "set\\u{1b}[2J.json")
         // Names in the cloud, which anyone may have put there.
         let device = "\(Scene.zone)/devices/\u{1B}[2Jx"
         try scene.scratch.write("{}", to: "\(device)/00000000000000000001.json")
-        try check(["history", "--cloud", "cloud"], exit: 0, shows: "by phone")
+        try check(["log", "cloud"], exit: 0, shows: "by phone")
         try CloudForgery.rewriteCommit(scene.scratch.path(scene.newest("commits")), "commit['device'] = 'a\\x1b[2J'")
-        try check(["history", "--cloud", "cloud"], exit: 65, shows: "a name is not allowed")
+        try check(["log", "cloud"], exit: 65, shows: "a name is not allowed")
     }
 
     @Test func namesOfDevicesThatCouldSteerATerminalAreRefused() throws {
         let scene = try Scene()
-        try scene.succeed("generate --db phone.db --notifications 1 --buckets 1")
+        try scene.succeed("generate phone.db --notifications 1 --buckets 1")
         for name in ["\u{1B}[31m", "a b", "../up", ".hidden", "", "ünïcode", String(repeating: "d", count: 65)] {
-            let run = try BuiltCommand.run(["init", "--db", "phone.db", "--cloud", "cloud", "--role", "writer", "--device", name], in: scene.scratch.path)
+            let run = try BuiltCommand.run(["init", "phone.db", "cloud", "--built-in", "--name", name], in: scene.scratch.path)
             Scene.checkRefusal(run, exit: 78, saying: ["device", "the name is not allowed", "use 1 to 64 of A-Z a-z 0-9 _ - ."])
         }
         #expect(try scene.database("phone.db").run("SELECT count(*) FROM sqlite_schema WHERE name LIKE 'snapsync%'") == "0\n")

@@ -37,7 +37,7 @@ import Testing
 
     @Test func unitsFollowFromTheValues() throws {
         let scene = try scene()
-        let run = try scene.run("describe --db app.db")
+        let run = try scene.run("tables describe app.db")
         #expect(run.status == 0)
         for line in [
             "timestamp of notes: updated_time (milliseconds)", "timestamp of cards: mod (seconds)",
@@ -50,25 +50,25 @@ import Testing
             #expect(run.errorText.contains(line + "\n"), "\(line)\n\(run.errorText)")
         }
         #expect(run.text.contains(#""key": "Z_PK", "timestamp": "ZMODIFICATIONDATE", "timestampUnit": "apple""#), "\(run.text)")
-        let tables = try #require(try scene.json("describe --db app.db")["tables"] as? [[String: Any]])
+        let tables = try #require(try scene.json("tables describe app.db")["tables"] as? [[String: Any]])
         #expect(tables.first { $0["table"] as? String == "notes" }?["timestampUnit"] as? String == "milliseconds")
     }
 
     /// What was recognised decides: the later edit wins by the application's own dates, and arrives bit by bit.
     @Test func rowsTravelWithTheirTimestamps() throws {
         let scene = try scene()
-        let lines = try scene.succeed("init --db app.db --cloud cloud --role writer --device w --tables all --timestamp never=modified:seconds")
+        let lines = try scene.succeed("init app.db cloud --name w --timestamp never=modified:seconds")
         #expect(lines.contains("timestamp of never: modified (seconds)") && lines.contains("timestamp of files: mtime (julian)"))
         try scene.sync("app")
-        try scene.succeed("init --db copy.db --cloud cloud --role reader --device r --create")
+        try scene.succeed("join copy.db cloud --name r")
         try scene.sync("copy")
         for query in ["SELECT * FROM ZNOTE", "SELECT typeof(mtime), mtime FROM files", "SELECT * FROM states", "SELECT * FROM never"] {
             #expect(try scene.database("copy.db").run(query) == scene.database("app.db").run(query))
         }
-        try scene.succeed("verify --local --db copy.db")
+        try scene.succeed("check copy.db --local")
         // No row has an instant of its own: each is the row's timestamp.
-        #expect(try scene.succeed("cat notes --db copy.db").contains(#""updated_time":1710000000123"#))
-        #expect(try !scene.succeed("cat notes --db copy.db").contains("instants"))
+        #expect(try scene.succeed("show copy.db notes").contains(#""updated_time":1710000000123"#))
+        #expect(try !scene.succeed("show copy.db notes").contains("instants"))
     }
 
     @Test func refusesWhatTheRowsContradict() throws {
@@ -79,10 +79,10 @@ import Testing
             ("notes=updated_time:hours", ["there is no unit hours"]),
             ("notes=nothing:seconds", ["it has no column nothing:seconds"]), ("links=modified:seconds", ["refers to another table"]),
         ] {
-            let run = try scene.run("describe --db app.db --timestamp \(option)")
+            let run = try scene.run("tables describe app.db --timestamp \(option)")
             Scene.checkRefusal(run, exit: 78, saying: words)
         }
-        let chosen = try scene.run("describe --db app.db --timestamp changes=changed:apple --timestamp notes=created_time --timestamp cards=none")
+        let chosen = try scene.run("tables describe app.db --timestamp changes=changed:apple --timestamp notes=created_time --timestamp cards=none")
         #expect(chosen.errorText.contains("timestamp of changes: changed (apple)\n"))
         #expect(chosen.errorText.contains("timestamp of notes: created_time (milliseconds); not updated_time\n"))
         #expect(chosen.errorText.contains("timestamp of cards: none; not mod\n"))

@@ -37,7 +37,7 @@ import Testing
             }
             try scene.database("a.db").run("INSERT INTO notes VALUES('n', 'first', \(form.sql(1_700_000_000))), ('old', 'o', \(form.sql(1_600_000_000)))")
             for name in ["a", "b"] {
-                try scene.succeed("init --db \(name).db --cloud cloud --role peer --device \(name) --datasets d.json")
+                try scene.succeed("init \(name).db cloud --peers --name \(name) --datasets d.json")
                 try scene.sync(name)
             }
         }
@@ -49,16 +49,16 @@ import Testing
         let form = Self.forms[number], isLaterFirst = number.isMultiple(of: 2), scene = try peers(form)
         try scene.database("a.db").run("UPDATE notes SET body = 'later', changed = \(form.sql(1_700_000_200)) WHERE id = 'n'")
         try scene.database("b.db").run("UPDATE notes SET body = 'earlier', changed = \(form.sql(1_700_000_100)) WHERE id = 'n'")
-        for name in isLaterFirst ? ["a", "b", "a"] : ["b", "a", "b"] { try scene.succeed("sync --db \(name).db") }
+        for name in isLaterFirst ? ["a", "b", "a"] : ["b", "a", "b"] { try scene.succeed("sync \(name).db") }
         for name in ["a", "b"] {
             #expect(try scene.database("\(name).db").run("SELECT body, changed = \(form.sql(1_700_000_200)) FROM notes WHERE id = 'n'") == "later|1\n")
-            try scene.succeed("verify --all --local --db \(name).db")
+            try scene.succeed("check \(name).db --all-versions --local")
         }
         // What lost comes back as a new edit, with a new time in the column's own form.
         let taker = isLaterFirst ? "b" : "a"
-        let conflicts = try #require(try scene.json("conflicts --db \(taker).db")["conflicts"] as? [[String: Any]])
+        let conflicts = try #require(try scene.json("conflicts \(taker).db")["conflicts"] as? [[String: Any]])
         #expect(conflicts.count == 1)
-        try scene.succeed("conflicts take \(try #require(conflicts.first?["id"] as? Int)) --db \(taker).db")
+        try scene.succeed("conflicts take \(taker).db \(try #require(conflicts.first?["id"] as? Int))")
         #expect(
             try scene.database("\(taker).db").run(
                 "SELECT body, changed > \(form.sql(1_760_000_000)), changed < \(form.sql(4_000_000_000)) FROM notes WHERE id = 'n'") == "earlier|1|1\n")
@@ -81,7 +81,7 @@ import Testing
         try scene.database("a.db").run("UPDATE notes SET body = 'none', changed = NULL WHERE id = 'n'")
         try scene.sync("a", "b")
         #expect(try scene.database("b.db").run("SELECT body, changed IS NULL FROM notes WHERE id = 'n'") == "none|1\n")
-        try scene.succeed("verify --all --local --db b.db")
+        try scene.succeed("check b.db --all-versions --local")
     }
 
     /// Edits of two devices in one second of a column that counts seconds are equally late: what a version has stays, and the other one is kept.
@@ -90,14 +90,14 @@ import Testing
         for name in ["a", "b"] { try scene.database("\(name).db").run("UPDATE notes SET body = 'by \(name)', changed = 1700000500 WHERE id = 'n'") }
         try scene.sync("a", "b", "a")
         for name in ["a", "b"] { #expect(try scene.database("\(name).db").run("SELECT body FROM notes WHERE id = 'n'") == "by a\n") }
-        #expect(try scene.succeed("conflicts --db b.db").contains("by b"))
+        #expect(try scene.succeed("conflicts b.db").contains("by b"))
     }
 
     @Test func unknownUnitIsRefused() throws {
         let scene = try Scene()
         try scene.scratch.write(datasets("fortnights", "integer"), to: "d.json")
         try scene.database("a.db").run("CREATE TABLE notes(id TEXT PRIMARY KEY NOT NULL, body TEXT NOT NULL, changed)")
-        let run = try scene.run("init --db a.db --cloud cloud --role writer --datasets d.json")
+        let run = try scene.run("init a.db cloud --datasets d.json")
         Scene.checkRefusal(run, exit: 78, saying: ["\"fortnights\" is not known; known are seconds, milliseconds, microseconds, apple, julian"])
     }
 
@@ -106,7 +106,7 @@ import Testing
         let scene = try peers(Self.forms[0])
         try scene.scratch.write(datasets("milliseconds", "integer"), to: "other.json")
         try scene.database("c.db").run("CREATE TABLE notes(id TEXT PRIMARY KEY NOT NULL, body TEXT NOT NULL, changed INTEGER)")
-        try scene.succeed("init --db c.db --cloud cloud --role peer --device c --datasets other.json")
+        try scene.succeed("init c.db cloud --peers --name c --datasets other.json")
         try scene.sync("c")
         // By milliseconds, this edit would be one of 1970.
         try scene.database("c.db").run("UPDATE notes SET body = 'later', changed = 1700000900 WHERE id = 'n'")
@@ -124,25 +124,25 @@ import Testing
             "CREATE TABLE t(id TEXT PRIMARY KEY NOT NULL, v TEXT, last_modified INTEGER, at TEXT); INSERT INTO t VALUES('a', 'x', 1600000000, '2020-01-01T00:00:00Z')"
         )
         #expect(
-            try scene.succeed("init --db a.db --cloud cloud --role peer --device a --tables all").contains("timestamp of t: last_modified (seconds)"))
+            try scene.succeed("init a.db cloud --peers --name a").contains("timestamp of t: last_modified (seconds)"))
         try scene.sync("a")
-        try scene.succeed("init --db b.db --cloud cloud --role peer --device b --create")
+        try scene.succeed("join b.db cloud --peer --name b")
         try scene.sync("b")
-        #expect(try scene.succeed("describe --update --timestamp t=at --db a.db").contains("t: the column at says when a row was last changed"))
+        #expect(try scene.succeed("tables adopt a.db --timestamp t=at").contains("t: the column at says when a row was last changed"))
         try scene.sync("a")
-        #expect(try scene.succeed("sync --db b.db").contains("t: the column at says when a row was last changed, as the zone says"))
+        #expect(try scene.succeed("sync b.db").contains("t: the column at says when a row was last changed, as the zone says"))
         try scene.database("a.db").run("UPDATE t SET v = 'earlier', at = '2021-02-01T00:00:00Z'")
         try scene.database("b.db").run("UPDATE t SET v = 'later', at = '2021-03-01T00:00:00Z'")
         try scene.sync("b", "a", "b")
         for name in ["a", "b"] {
             #expect(try scene.database("\(name).db").run("SELECT v FROM t") == "later\n")
-            try scene.succeed("verify --all --local --db \(name).db")
+            try scene.succeed("check \(name).db --all-versions --local")
         }
         try scene.database("a.db").run("UPDATE t SET at = '', v = 'odd'")
         try scene.sync("a", "b")
         #expect(try scene.database("b.db").run("SELECT v, quote(at) FROM t") == "odd|''\n")
-        #expect(try scene.succeed("describe --update --timestamp t=none --db b.db").contains("the device's clock counts"))
+        #expect(try scene.succeed("tables adopt b.db --timestamp t=none").contains("the device's clock counts"))
         try scene.sync("b", "a")
-        try scene.refuse("describe --update --timestamp u=at --db a.db", exit: 78, saying: ["the table u is not synced"], watching: [])
+        try scene.refuse("tables adopt a.db --timestamp u=at", exit: 78, saying: ["the table u is not synced"], watching: [])
     }
 }

@@ -6,7 +6,7 @@ import Testing
 @Suite(.runsPrograms) struct TrackingCheckTests {
     private func publish(_ scene: Scene, _ name: String) throws {
         try scene.database("phone.db").run("UPDATE buckets SET name = '\(name)'")
-        try scene.succeed("export --db phone.db")
+        try scene.succeed("export phone.db")
     }
 
     @Test(arguments: [
@@ -18,7 +18,7 @@ import Testing
         let app = scene.database("phone.db")
         let trigger = try app.run("SELECT name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'buckets' AND name LIKE 'snapsync%' LIMIT 1")
         try app.run(damage.replacing("%", with: trigger.trimmingCharacters(in: .newlines)))
-        #expect(try scene.succeed("sync --db phone.db").contains("the tracking of buckets was not as it should be"))
-        try scene.succeed("verify --local --db phone.db")
+        #expect(try scene.succeed("sync phone.db").contains("the tracking of buckets was not as it should be"))
+        try scene.succeed("check phone.db --local")
     }
 }

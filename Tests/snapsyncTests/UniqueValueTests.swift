@@ -148,7 +148,7 @@ import Testing
         try zone.edit("a", "DELETE FROM c WHERE id = 1", "INSERT INTO c(id, title, code, pid) VALUES(4, 'four', 'w', 'p')")
         try zone.edit("b", "DELETE FROM c WHERE id = 1", "INSERT INTO c(id, title, code, pid) VALUES(3, 'held', 'w', 'p')")
         try zone.sync("a", "b")
-        #expect(try zone.scene.succeed("conflicts --db b.db").contains("is that of 4"))
+        #expect(try zone.scene.succeed("conflicts b.db").contains("is that of 4"))
         try expect("2|kept|x\n4|four|w\n", zone)
         try zone.edit("a", "DELETE FROM c WHERE id = 4")
         try expect("2|kept|x\n3|held|w\n", zone)
@@ -175,6 +175,6 @@ import Testing
         try zone.edit("a", "DELETE FROM c WHERE id IN (2, 4)")
         try zone.sync("a", "b")
         #expect(try zone.rows("b") == "--\n1|mine|v|\n3|three|w|\n")
-        try zone.scene.succeed("verify --local --db b.db")
+        try zone.scene.succeed("check b.db --local")
     }
 }

@@ -18,9 +18,9 @@ import Testing
     private func kitchen(_ options: String = "--reader-edits all") throws -> Scene {
         try Scene.copy(of: "recipes \(options)") { scene in
             try scene.database("desk.db").run(Self.recipes)
-            try scene.succeed("init --db desk.db --cloud cloud --role writer --device desk --tables all \(options)")
+            try scene.succeed("init desk.db cloud --name desk \(options)")
             try scene.sync("desk")
-            try scene.succeed("init --db phone.db --cloud cloud --role reader --device phone --create")
+            try scene.succeed("join phone.db cloud --name phone")
             try scene.sync("phone")
         }
     }
@@ -43,14 +43,14 @@ import Testing
             "ALTER TABLE recipes ADD COLUMN stars INTEGER; UPDATE recipes SET stars = 5 WHERE id = 'r1'; UPDATE recipes SET stars = 3 WHERE id = 'r2'")
         try scene.sync("phone")
         try scene.database("desk.db").run("ALTER TABLE recipes ADD COLUMN stars INTEGER; UPDATE recipes SET stars = 1 WHERE id = 'r1'")
-        try scene.succeed("describe --update --create --db desk.db")
+        try scene.succeed("tables adopt desk.db --create")
         try scene.sync("desk")
-        let text = try scene.succeed("sync --db phone.db")
+        let text = try scene.succeed("sync phone.db")
         #expect(text.contains("1 edit lost to a later one"), "\(text)")
         #expect(try scene.database("phone.db").run("SELECT id, stars FROM recipes ORDER BY id") == "r1|1\nr2|3\n")
-        let conflicts = try scene.succeed("conflicts --db phone.db")
+        let conflicts = try scene.succeed("conflicts phone.db")
         #expect(conflicts.contains("stars: 5 lost, 1 was kept"), "\(conflicts)")
-        try scene.succeed("conflicts take 1 --db phone.db")
+        try scene.succeed("conflicts take phone.db 1")
         try scene.sync("phone", "desk")
         #expect(try scene.value("SELECT stars FROM recipes WHERE id = 'r1'", in: "desk.db") == "5")
     }
@@ -62,10 +62,10 @@ import Testing
         try scene.sync("desk", "phone")
         try scene.database("phone.db").run(
             "ALTER TABLE recipes ADD COLUMN stars INTEGER; UPDATE recipes SET stars = 5 WHERE id = 'r1'; UPDATE recipes SET stars = 3 WHERE id = 'r2'")
-        let text = try scene.succeed("sync --db phone.db")
+        let text = try scene.succeed("sync phone.db")
         #expect(text.contains("1 edit lost to a later one"), "\(text)")
         #expect(try scene.database("phone.db").run("SELECT id, stars FROM recipes ORDER BY id") == "r1|1\nr2|3\n")
-        #expect(try scene.succeed("conflicts --db phone.db").contains("stars: 5 lost, 1 was kept"))
+        #expect(try scene.succeed("conflicts phone.db").contains("stars: 5 lost, 1 was kept"))
         try scene.sync("desk", "phone")
         for name in ["desk", "phone"] {
             #expect(try scene.database("\(name).db").run("SELECT id, stars FROM recipes ORDER BY id") == "r1|1\nr2|3\n", "\(name)")

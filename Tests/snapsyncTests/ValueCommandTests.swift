@@ -26,8 +26,8 @@ import Testing
                     "CREATE TABLE meta(name TEXT PRIMARY KEY NOT NULL, value \(type), sort \(strict ? "ANY" : "INTEGER") NOT NULL)\(strict ? " STRICT" : "")")
             }
             try scene.scratch.write(Self.datasets, to: "d.json")
-            try scene.succeed("init --db a.db --cloud cloud --role writer --device a --datasets d.json")
-            try scene.succeed("init --db b.db --cloud cloud --role reader --device b --datasets d.json")
+            try scene.succeed("init a.db cloud --name a --datasets d.json")
+            try scene.succeed("join b.db cloud --name b --datasets d.json")
         }
     }
 
@@ -40,13 +40,13 @@ import Testing
         for _ in 0..<2 {
             try scene.sync("a", "b")
             #expect(try scene.database("b.db").run(Self.rows) == scene.database("a.db").run(Self.rows))
-            try scene.succeed("verify --all --local --db b.db")
+            try scene.succeed("check b.db --all-versions --local")
             // A change of the storage class alone is a change.
             try scene.database("a.db").run("UPDATE meta SET value = 12.0 WHERE name = 'k00'; UPDATE meta SET value = 12 WHERE name = 'k01'")
         }
         let index = String(decoding: try scene.scratch.read(try scene.asset("prefs").replacing(".json.gz", with: ".index.json")), as: UTF8.self)
         #expect(index.hasPrefix("{\"formatVersion\":1,\"dataset\":\"prefs\""))
-        let text = try scene.succeed("cat prefs --db b.db")
+        let text = try scene.succeed("show b.db prefs")
         for form in [
             "{\"name\":\"k01\",\"value\":12,", "{\"name\":\"k00\",\"value\":12.0,", "\"value\":{\"base64\":\"MTI=\"}", "{\"name\":\"k06\",\"sort\":0}",
             "{\"real\":\"Infinity\"}", "{\"real\":\"-Infinity\"}", "{\"textBase64\":\"Yf9i\"}", "\"a\\u0000b\"",
@@ -60,7 +60,7 @@ import Testing
             #"{"formatVersion":1,"datasets":[{"name":"n","key":"id","columns":[{"name":"id","type":"text"},{"name":"v","type":"text"}]}]}"#, to: "d.json")
         for (name, role) in [("a", "writer"), ("b", "reader")] {
             try scene.database("\(name).db").run("CREATE TABLE n(id TEXT PRIMARY KEY NOT NULL, v ANY NOT NULL) STRICT")
-            try scene.succeed("init --db \(name).db --cloud cloud --role \(role) --device \(name) --datasets d.json")
+            try scene.succeed(Scene.setUp("\(name).db", as: role, "--name \(name) --datasets d.json"))
         }
         try scene.database("a.db").run("INSERT INTO n VALUES('k', '0042'), ('l', '1e3')")
         try scene.sync("a", "b")
@@ -80,10 +80,10 @@ import Testing
         try scene.database("a.db").run("UPDATE meta SET value = \(value)")
         try scene.sync("a")
         try scene.refuse(
-            "sync --db b.db", exit: 78,
-            saying: ["table meta", "the column value is declared \(declared)", says, "snapsync describe --update --create --db b.db"], watching: [])
+            "sync b.db", exit: 78,
+            saying: ["table meta", "the column value is declared \(declared)", says, "snapsync tables adopt b.db --create"], watching: [])
         #expect(try scene.database("b.db").run("SELECT quote(value) FROM meta") == "X'00'\n")
-        try scene.succeed("describe --update --create --db b.db")
+        try scene.succeed("tables adopt b.db --create")
         try scene.sync("b")
         let kept = "SELECT typeof(value), quote(value) FROM meta"
         #expect(try scene.database("b.db").run(kept) == scene.database("a.db").run(kept))
@@ -96,7 +96,7 @@ import Testing
         try scene.database("a.db").run(Self.fill("meta"))
         try scene.sync("a", "b")
         #expect(try scene.database("b.db").run(Self.rows) == scene.database("a.db").run(Self.rows))
-        try scene.succeed("verify --local --db b.db")
+        try scene.succeed("check b.db --local")
     }
 
     @Test func deviceThatDescribesTheColumnOtherwiseIsRefused() throws {
@@ -105,9 +105,9 @@ import Testing
         try scene.sync("a")
         try scene.database("c.db").run("CREATE TABLE meta(name TEXT PRIMARY KEY NOT NULL, value, sort)")
         try scene.scratch.write(Self.datasets.replacing("\"value\"", with: "\"value\", \"type\": \"integer\""), to: "other.json")
-        try scene.succeed("init --db c.db --cloud cloud --role reader --device c --datasets other.json")
+        try scene.succeed("join c.db cloud --name c --datasets other.json")
         try scene.refuse(
-            "sync --db c.db", exit: 78, saying: ["the column value is not declared in the writer's dataset file, and declared as integer in this device's"],
+            "sync c.db", exit: 78, saying: ["the column value is not declared in the writer's dataset file, and declared as integer in this device's"],
             watching: [])
     }
 
@@ -115,8 +115,8 @@ import Testing
     @Test func keyThatIsSpelledAnewArrives() throws {
         let scene = try Scene()
         for name in ["a", "b"] { try scene.database("\(name).db").run("CREATE TABLE t(k PRIMARY KEY, v); CREATE TABLE p(k, l TEXT, v, PRIMARY KEY(k, l))") }
-        try scene.succeed("init --db a.db --cloud cloud --role writer --device a --tables all --reader-edits all")
-        try scene.succeed("init --db b.db --cloud cloud --role reader --device b --tables all")
+        try scene.succeed("init a.db cloud --name a --reader-edits all")
+        try scene.succeed("join b.db cloud --name b")
         let rows = "SELECT quote(k), v FROM t ORDER BY k; SELECT quote(k), l, v FROM p"
         try scene.database("a.db").run("INSERT INTO t VALUES(1, 'x'), (2, 'y'); INSERT INTO p VALUES(7, 'l', 0)")
         for (device, change) in [
@@ -125,8 +125,8 @@ import Testing
             try scene.database("\(device).db").run(change)
             try scene.sync("a", "b", "a", "b")
             #expect(try scene.database("b.db").run(rows) == scene.database("a.db").run(rows))
-            try scene.succeed("verify --all --local --db a.db")
-            try scene.succeed("verify --all --local --db b.db")
+            try scene.succeed("check a.db --all-versions --local")
+            try scene.succeed("check b.db --all-versions --local")
         }
         #expect(try scene.database("a.db").run(rows) == "1.0|x\n2.0|z\n7.0|l|0\n")
     }
@@ -134,18 +134,18 @@ import Testing
     @Test func rowWithoutAKeyIsToldAtOnce() throws {
         let scene = try Scene()
         try scene.database("a.db").run("CREATE TABLE t(k TEXT PRIMARY KEY, v); INSERT INTO t VALUES('a', 1); CREATE TABLE p(a, b, v, PRIMARY KEY(a, b))")
-        try scene.succeed("init --db a.db --cloud cloud --role writer --device a --tables all")
+        try scene.succeed("init a.db cloud --name a")
         for (row, back) in [("t VALUES(NULL, 'x')", "t WHERE k IS NULL"), ("p VALUES(1, NULL, 'x')", "p WHERE b IS NULL")] {
             try scene.sync("a")
             try scene.database("a.db").run("INSERT INTO \(row)")
             for _ in 0..<2 {
-                let refused = try scene.run("sync --db a.db")
+                let refused = try scene.run("sync a.db")
                 #expect(refused.status == 65 && refused.errorText.contains("the key is NULL"), "\(refused.errorText)")
             }
             try scene.database("a.db").run("DELETE FROM \(back)")
         }
-        #expect(try scene.succeed("sync --db a.db").contains("nothing new"))
-        try scene.succeed("verify --all --local --db a.db")
+        #expect(try scene.succeed("sync a.db").contains("nothing new"))
+        try scene.succeed("check a.db --all-versions --local")
     }
 
     /// Generated columns are left out, and SQLite computes them on each side.
@@ -159,8 +159,8 @@ import Testing
                 """)
         }
         try scene.scratch.write(Self.datasets, to: "d.json")
-        try scene.succeed("init --db a.db --cloud cloud --role writer --device a --datasets d.json")
-        try scene.succeed("init --db b.db --cloud cloud --role reader --device b --datasets d.json")
+        try scene.succeed("init a.db cloud --name a --datasets d.json")
+        try scene.succeed("join b.db cloud --name b --datasets d.json")
         try scene.database("a.db").run("INSERT INTO meta(name, value, sort) VALUES('a', 21, '0042'), ('b', '0021', 2), ('c', 1.5, 3)")
         for _ in 0..<2 {
             try scene.sync("a", "b")
@@ -169,7 +169,7 @@ import Testing
             try scene.database("a.db").run("UPDATE meta SET value = value || ''")
         }
         #expect(try scene.database("b.db").run("SELECT twice, kind, quote(sort) FROM meta WHERE name = 'a'") == "42|text|'0042'\n")
-        #expect(!(try scene.succeed("cat prefs --db b.db")).contains("twice"))
-        try scene.succeed("verify --all --local --db b.db")
+        #expect(!(try scene.succeed("show b.db prefs")).contains("twice"))
+        try scene.succeed("check b.db --all-versions --local")
     }
 }

@@ -32,19 +32,19 @@ import Testing
         try vanish(10, edit: 50)
         for _ in 0..<2 {
             Scene.checkRefusal(
-                try scene.run("sync --db a.db"), exit: 78,
+                try scene.run("sync a.db"), exit: 78,
                 saying: ["3 entities of the last version of t are missing", "no deletion was tracked", "--allow-shrink t"])
         }
         #expect(try Self.count(scene, "a.db") == "96")
-        try scene.succeed("import --db a.db")
+        try scene.succeed("import a.db")
         #expect(try Self.count(scene, "a.db") == "99")
         try scene.sync("a", "b")
         #expect(try Self.count(scene, "b.db") == "99")
-        #expect(try scene.succeed("verify --local --db a.db").hasSuffix("all is well\n"))
+        #expect(try scene.succeed("check a.db --local").hasSuffix("all is well\n"))
 
         try vanish(20, edit: 40)
-        #expect(try scene.run("sync --db a.db").status == 78)
-        try scene.succeed("sync --db a.db --allow-shrink t")
+        #expect(try scene.run("sync a.db").status == 78)
+        try scene.succeed("sync a.db --allow-shrink t")
         try scene.sync("b")
         #expect(try Self.count(scene, "b.db") == "95")
     }
@@ -75,14 +75,14 @@ import Testing
             """)
         try scene.database("a.db").run("UPDATE t SET v = 'edited' WHERE rowid = 1")
         let export = count > 1000 ? "export --full" : "sync"
-        let run = try scene.run("\(export) --db a.db")
+        let run = try scene.run("\(export) a.db")
         Scene.checkRefusal(run, exit: 65, saying: ["table t", "rows, and an index of it leads to", "the index is damaged", "REINDEX"])
         try scene.sync("b")
         #expect(try Self.count(scene, "b.db") == "\(count)")
-        let doctor = try scene.run("doctor --all --db a.db")
+        let doctor = try scene.run("check a.db -v")
         #expect(doctor.status == 65 && doctor.text.contains("SQLite finds the database damaged: ") && !doctor.text.contains("sound"), "\(doctor.text)")
         try scene.database("a.db").run("REINDEX")
-        try scene.succeed("\(export) --db a.db")
+        try scene.succeed("\(export) a.db")
         try scene.sync("b")
         #expect(try Self.count(scene, "b.db") == "\(count)")
     }
@@ -94,17 +94,17 @@ import Testing
             CREATE TABLE a(id TEXT PRIMARY KEY NOT NULL); CREATE TABLE b(id TEXT PRIMARY KEY NOT NULL, a TEXT REFERENCES a(id) ON DELETE CASCADE);
             WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50) INSERT INTO a SELECT i FROM n; INSERT INTO b SELECT id, id FROM a
             """)
-        try scene.succeed("init --db a.db --cloud cloud --role writer --device a --tables all")
+        try scene.succeed("init a.db cloud --name a")
         try scene.sync("a")
         try scene.database("a.db").run("PRAGMA foreign_keys = ON; DELETE FROM a WHERE id > '2'")
-        let both = try scene.run("sync --db a.db")
+        let both = try scene.run("sync a.db")
         for fragment in ["entities that dataset a had", "12 of the 50 entities that dataset b had", "--allow-shrink a,b"] {
             #expect(both.status == 78 && both.errorText.contains(fragment), "\(both.errorText)")
         }
-        Scene.checkRefusal(try scene.run("sync --db a.db --allow-shrink a"), exit: 78, saying: ["dataset b", "--allow-shrink b"])
-        try scene.succeed("sync --db a.db --allow-shrink a,b")
+        Scene.checkRefusal(try scene.run("sync a.db --allow-shrink a"), exit: 78, saying: ["dataset b", "--allow-shrink b"])
+        try scene.succeed("sync a.db --allow-shrink a,b")
         // A reader that was not there meanwhile, and a zone without the approval.
-        try scene.succeed("init --db b.db --cloud cloud --role reader --device b --create")
+        try scene.succeed("join b.db cloud --name b")
         try scene.sync("b")
     }
 
@@ -119,12 +119,12 @@ import Testing
             let own = names.map { number == 0 ? $0.0 : $0.1 }
             for name in names.flatMap({ [$0.0, $0.1] }) { try scene.database(database).run("CREATE TABLE \"\(name)\"(id TEXT PRIMARY KEY)") }
             for name in own { try scene.database(database).run("INSERT INTO \"\(name)\" VALUES('\(number)')") }
-            let update = try BuiltCommand.run(["describe", "--update", "--tables", own.joined(separator: ","), "--db", database], in: scene.scratch.path)
+            let update = try BuiltCommand.run(["tables", "add", database, own.joined(separator: ",")], in: scene.scratch.path)
             #expect(update.status == 0, "\(update.errorText)")
         }
-        for database in ["a.db", "b.db", "a.db"] { #expect(try scene.run("sync --db \(database)").status == 0) }
-        for database in ["a.db", "b.db"] { _ = try scene.run("describe --update --create --db \(database)") }
-        for database in ["a.db", "b.db", "a.db"] { #expect(try scene.run("sync --db \(database)").status == 0) }
+        for database in ["a.db", "b.db", "a.db"] { #expect(try scene.run("sync \(database)").status == 0) }
+        for database in ["a.db", "b.db"] { _ = try scene.run("tables adopt \(database) --create") }
+        for database in ["a.db", "b.db", "a.db"] { #expect(try scene.run("sync \(database)").status == 0) }
         for database in ["a.db", "b.db"] {
             for (name, value) in names.flatMap({ [($0.0, "0\n"), ($0.1, "1\n")] }) {
                 #expect(try scene.database(database).run("SELECT id FROM \"\(name)\"") == value, "\(database) \(name)")

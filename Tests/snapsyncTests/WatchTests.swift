@@ -8,7 +8,7 @@ import Testing
 
     @Test func changeOfTheWriterReachesTheReaderHandsFree() async throws {
         let scene = try Scene.phoneAndWatch(notifications: 60, buckets: 4)
-        let writer = try await scene.watch("--db phone.db --poll 1h"), reader = try await scene.watch("--db watch.db --poll 1h")
+        let writer = try await scene.watch("phone.db --poll 1h"), reader = try await scene.watch("watch.db --poll 1h")
         for round in 1...5 {
             try scene.database("phone.db").run("UPDATE notifications SET title = 'round \(round)' WHERE id IN (SELECT id FROM notifications LIMIT \(round))")
             try await Eventually.holds("round \(round) is at the reader") {
@@ -26,7 +26,7 @@ import Testing
         let (published, imported) = (try writer.end(), try reader.end(SIGINT))
         #expect(published.errorText == "" && imported.errorText == "")
         // One line a version, with the number that history has; a burst may have become one version.
-        let newest = try #require(try scene.json("history --db phone.db")["newestVersion"] as? Int)
+        let newest = try #require(try scene.json("log phone.db")["newestVersion"] as? Int)
         #expect(published.text.contains(" published version \(newest): notifications \(left) entities\n"))
         #expect(imported.text.contains(" imported version \(newest): notifications \(left) entities\n"))
         #expect(published.text.split(separator: "\n").count == newest)
@@ -36,7 +36,7 @@ import Testing
     @Test(arguments: ["wal", "delete"]) func firstChangeDoesNotWaitForTheDebounce(_ mode: String) async throws {
         let scene = try Scene.phoneAndWatch()
         try scene.database("phone.db").run("PRAGMA journal_mode = \(mode)")
-        let writer = try await scene.watch("--db phone.db --poll 1h --debounce 60s")
+        let writer = try await scene.watch("phone.db --poll 1h --debounce 60s")
         let begin = ContinuousClock.now
         try scene.database("phone.db").run("UPDATE buckets SET name = 'first'")
         try await writer.prints("published version 2: buckets 4 entities")
@@ -47,7 +47,7 @@ import Testing
     @Test func databaseInRollbackModeIsWatchedToo() async throws {
         let scene = try Scene.phoneAndWatch()
         for name in ["phone.db", "watch.db"] { try scene.database(name).run("PRAGMA journal_mode = delete") }
-        let writer = try await scene.watch("--db phone.db --poll 1h"), reader = try await scene.watch("--db watch.db --poll 1h")
+        let writer = try await scene.watch("phone.db --poll 1h"), reader = try await scene.watch("watch.db --poll 1h")
         try scene.database("phone.db").run("UPDATE buckets SET name = 'new name'")
         try await Eventually.holds("it is at the reader") { try scene.contents("watch.db") == scene.contents("phone.db") }
         try writer.end()
@@ -57,7 +57,7 @@ import Testing
 
     @Test func cloudThatVanishesAndComesBackIsToldOnceEach() async throws {
         let scene = try Scene.phoneAndWatch()
-        let writer = try await scene.watch("--db phone.db --poll 1h")
+        let writer = try await scene.watch("phone.db --poll 1h")
         try FileManager.default.moveItem(atPath: scene.scratch.path("cloud"), toPath: scene.scratch.path("elsewhere"))
         try await writer.complains("the directory cannot be opened")
         try scene.database("phone.db").run("UPDATE buckets SET name = 'while it was away'")
@@ -69,12 +69,12 @@ import Testing
         #expect(run.text.components(separatedBy: "all is well again").count == 2, "\(run.text)")
         try scene.sync("watch")
         #expect(try scene.contents("watch.db") == scene.contents("phone.db"))
-        #expect(try scene.json("status --db phone.db")["lastError"] == nil)
+        #expect(try scene.json("status phone.db")["lastError"] == nil)
     }
 
     @Test func databaseThatIsReplacedIsWatchedOn() async throws {
         let scene = try Scene.phoneAndWatch()
-        let writer = try await scene.watch("--db phone.db --poll 1h")
+        let writer = try await scene.watch("phone.db --poll 1h")
         // An application that saves by renaming puts a changed copy in the database's place.
         try scene.database("phone.db").run("VACUUM INTO 'copy.db'")
         try scene.database("copy.db").run("UPDATE buckets SET name = 'in the copy'")
@@ -91,10 +91,10 @@ import Testing
     @Test func anotherRunAtWorkIsWaitedFor() async throws {
         let scene = try Scene.phone()
         let holder = try LockHolder(of: "phone.db", in: scene)
-        let run = try scene.run("sync --db phone.db")
+        let run = try scene.run("sync phone.db")
         #expect(run.status == 75 && run.text == "" && run.errorText.contains("another run of snapsync works on this database"))
 
-        let writer = try await scene.watch("--db phone.db --poll 1h")
+        let writer = try await scene.watch("phone.db --poll 1h")
         try scene.database("phone.db").run("UPDATE buckets SET name = 'meanwhile'")
         try holder.release()
         try await writer.prints("published version 2: buckets 4 entities")
@@ -105,7 +105,7 @@ import Testing
 
     @Test func permanentErrorIsToldOnceAndTheWatchGoesOn() async throws {
         let scene = try Scene.phone()
-        let writer = try await scene.watch("--db phone.db --poll 200ms")
+        let writer = try await scene.watch("phone.db --poll 200ms")
         try scene.database("phone.db").run("UPDATE buckets SET name = x'00' WHERE id = (SELECT min(id) FROM buckets)")
         try await writer.complains("column name")
         let told = try writer.program.errorsSoFar()
@@ -122,15 +122,15 @@ import Testing
         let reader = try RunningProgram(
             "strace",
             [
-                "-D", "-f", "-qq", "-e", "trace=inotify_init1", "-e", "inject=inotify_init1:error=EMFILE", "-o", "/dev/null",
-                BuiltCommand.path(), "watch", "--db", "watch.db", "--poll", "100ms",
+                "-D", "-f", "-qq", "-e", "trace=inotify_init1", "-e", "inject=inotify_init1:error=EMFILE", "-o", "/dev/null", BuiltCommand.path(), "watch",
+                "watch.db", "--poll", "100ms",
             ], in: scene.scratch.path)
         do {
             try await Eventually.holds("polling is told", explain: { try reader.outputSoFar() + reader.errorsSoFar() }) {
                 try reader.errorsSoFar().contains("the system's limit of watchers is reached")
             }
             try scene.markRead(3)
-            try scene.succeed("export --db phone.db")
+            try scene.succeed("export phone.db")
             try await Eventually.holds("it is at the reader") { try scene.contents("watch.db") == scene.contents("phone.db") }
         } catch {
             reader.kill()
@@ -144,7 +144,7 @@ import Testing
 
     @Test func linesForProgramsAreObjects() async throws {
         let scene = try Scene.phoneAndWatch()
-        let writer = try await scene.watch("--db phone.db --poll 1h --json"), reader = try await scene.watch("--db watch.db --poll 1h --json")
+        let writer = try await scene.watch("phone.db --poll 1h --json"), reader = try await scene.watch("watch.db --poll 1h --json")
         // On a busy machine, the first change may still be that of the run with which a watch starts.
         for version in 2...3 {
             try scene.database("phone.db").run("UPDATE buckets SET name = 'name \(version)'")
@@ -159,9 +159,9 @@ import Testing
 
     @Test func databaseThatWasNotSetUpEndsTheWatchAtOnce() throws {
         let scene = try Scene()
-        try scene.succeed("generate --db any.db --notifications 1")
-        Scene.checkRefusal(try scene.run("watch --db any.db"), exit: 78, saying: ["any.db", "not set up for syncing", "snapsync init"])
-        Scene.checkRefusal(try scene.run("watch --db none.db"), exit: 66, saying: ["none.db", "there is no such database"])
+        try scene.succeed("generate any.db --notifications 1")
+        Scene.checkRefusal(try scene.run("watch any.db"), exit: 78, saying: ["any.db", "not set up for syncing", "snapsync init"])
+        Scene.checkRefusal(try scene.run("watch none.db"), exit: 66, saying: ["none.db", "there is no such database"])
     }
 }
 

@@ -18,7 +18,7 @@ import Testing
     private func library() throws -> Scene {
         try Scene.copy(of: "a library") { scene in
             try scene.database("app.db").run(Self.schema)
-            try scene.succeed("init --db app.db --cloud cloud --role writer --device desk --tables all")
+            try scene.succeed("init app.db cloud --name desk")
             try scene.sync("app")
         }
     }
@@ -32,20 +32,20 @@ import Testing
         let scene = try Scene()
         try Python.run(try script("make_databases"), in: scene.scratch.path)
         for name in Self.databases {
-            try scene.succeed("init --db \(name).db --cloud \(name) --role writer --device w --tables all")
-            try scene.succeed("sync --db \(name).db")
-            try scene.succeed("init --db copy-\(name).db --cloud \(name) --role reader --device r --create")
-            try scene.succeed("sync --db copy-\(name).db")
+            try scene.succeed("init \(name).db \(name) --name w")
+            try scene.succeed("sync \(name).db")
+            try scene.succeed("join copy-\(name).db \(name) --name r")
+            try scene.succeed("sync copy-\(name).db")
             let outcome = try Python.run(try script("compare_databases"), ["\(name).db", "copy-\(name).db", ""], in: scene.scratch.path)
             #expect(outcome.contains(" same ok 0"), "\(outcome)")
-            #expect(try scene.succeed("sync --db \(name).db").hasPrefix("nothing new since version 1"))
-            #expect(try scene.succeed("verify --db copy-\(name).db --local").contains("all is well"))
+            #expect(try scene.succeed("sync \(name).db").hasPrefix("nothing new since version 1"))
+            #expect(try scene.succeed("check copy-\(name).db --local").contains("all is well"))
         }
     }
 
     @Test func tablesAreMadeAsTheyAreDeclared() throws {
         let scene = try library()
-        let made = try scene.json("init --db copy.db --cloud cloud --role reader --device r --create")
+        let made = try scene.json("join copy.db cloud --name r")
         #expect(made["tablesMade"] as? [String] == ["shelves", "books"])
         #expect(
             try scene.database("copy.db").run("SELECT sql FROM sqlite_schema WHERE name IN ('books', 'shelves') ORDER BY name")
@@ -67,14 +67,14 @@ import Testing
         try scene.database("b.db").run("UPDATE shelves SET name = 'Air' WHERE code = 'A'")
         try scene.sync("b", "a")
         #expect(try scene.database("a.db").run("SELECT name FROM shelves WHERE code = 'A'") == "Air\n")
-        for name in ["a", "b"] { #expect(try scene.succeed("sync --db \(name).db").hasPrefix("nothing new")) }
+        for name in ["a", "b"] { #expect(try scene.succeed("sync \(name).db").hasPrefix("nothing new")) }
     }
 
     @Test func aReaderThatComesTooEarlyIsToldWhoHasToSync() throws {
         let scene = try Scene()
         try scene.database("app.db").run(Self.schema)
-        try scene.succeed("init --db app.db --cloud cloud --role writer --device desk --tables all")
-        let run = try scene.run("init --db copy.db --cloud cloud --role reader --create")
+        try scene.succeed("init app.db cloud --name desk")
+        let run = try scene.run("join copy.db cloud")
         #expect(run.status == 66 && run.errorText.contains("hint: run snapsync sync on desk first"), "\(run.errorText)")
         #expect(!FileManager.default.fileExists(atPath: scene.scratch.path("copy.db")))
     }
@@ -84,11 +84,11 @@ import Testing
         let scene = try library()
         try scene.database("app.db").run("CREATE UNIQUE INDEX titles ON books(title); CREATE INDEX lent ON books(lent)")
         try scene.sync("app")
-        #expect(try scene.succeed("sync --db app.db").hasPrefix("nothing new since version 2"))
+        #expect(try scene.succeed("sync app.db").hasPrefix("nothing new since version 2"))
         // An index that is not UNIQUE is part of the SQL text alone.
         try scene.database("app.db").run("DROP INDEX lent")
-        #expect(try scene.succeed("sync --db app.db").hasPrefix("published version 3"))
-        try scene.succeed("init --db copy.db --cloud cloud --role reader --device r --create")
+        #expect(try scene.succeed("sync app.db").hasPrefix("published version 3"))
+        try scene.succeed("join copy.db cloud --name r")
         #expect(try scene.database("copy.db").run("SELECT sql LIKE '%UNIQUE(\"title\" COLLATE BINARY)%' FROM sqlite_schema WHERE name = 'books'") == "1\n")
         try scene.sync("copy")
     }
@@ -101,12 +101,12 @@ import Testing
         try scene.scratch.write(
             #"{"formatVersion":1,"datasets":[{"name":"notes","table":"Notizen","key":"id","columns":[{"name":"id","column":"nr"},{"name":"body","column":"inhalt"}]}]}"#,
             to: "b.json")
-        try scene.succeed("init --db a.db --cloud cloud --role peer --device a --tables all")
+        try scene.succeed("init a.db cloud --peers --name a")
         try scene.sync("a")
-        try scene.succeed("init --db b.db --cloud cloud --role peer --device b --datasets b.json")
+        try scene.succeed("init b.db cloud --peers --name b --datasets b.json")
         try scene.sync("b")
-        #expect(try scene.succeed("sync --db b.db").hasPrefix("nothing new since version 1"))
-        #expect(try scene.succeed("sync --db a.db").hasPrefix("nothing new since version 1"))
+        #expect(try scene.succeed("sync b.db").hasPrefix("nothing new since version 1"))
+        #expect(try scene.succeed("sync a.db").hasPrefix("nothing new since version 1"))
     }
 
     @Test(arguments: [
@@ -120,7 +120,7 @@ import Testing
         let scene = try library()
         try scene.database("copy.db").run(table)
         let before = try scene.database("copy.db").run(".dump")
-        let run = try scene.run("init --db copy.db --cloud cloud --role reader --create")
+        let run = try scene.run("join copy.db cloud")
         #expect(run.status == 78 && run.errorText.contains("table books") && run.errorText.contains(says), "\(run.errorText)")
         #expect(try scene.database("copy.db").run(".dump") == before)
     }
@@ -159,7 +159,7 @@ import Testing
                 \(edit)
                 field['value'] = json.dumps(d)
                 """)
-            return try scene.run("init --db copy.db --cloud cloud --role reader --create")
+            return try scene.run("join copy.db cloud")
         }
         for (edit, says) in Self.forgeries {
             let run = try join(edit)
@@ -179,9 +179,9 @@ import Testing
             CREATE TABLE hens(id INTEGER PRIMARY KEY, egg INTEGER REFERENCES eggs(id)); CREATE TABLE eggs(id INTEGER PRIMARY KEY, hen INTEGER REFERENCES hens(id));
             INSERT INTO hens VALUES(1, 1); INSERT INTO eggs VALUES(1, 1);
             """)
-        try scene.succeed("init --db app.db --cloud cloud --role writer --device w --tables all")
+        try scene.succeed("init app.db cloud --name w")
         try scene.sync("app")
-        try scene.succeed("init --db copy.db --cloud cloud --role reader --device r --create")
+        try scene.succeed("join copy.db cloud --name r")
         try scene.sync("copy")
         #expect(try scene.database("copy.db").run("SELECT * FROM hens; SELECT * FROM eggs; PRAGMA foreign_key_check") == "1|1\n1|1\n")
     }
@@ -196,9 +196,9 @@ import Testing
               CONSTRAINT pair FOREIGN KEY("e,f", g) REFERENCES "p"(id, "other id") DEFERRABLE INITIALLY DEFERRED
               FOREIGN KEY(g) REFERENCES p(id));
             """)
-        try scene.succeed("init --db app.db --cloud cloud --role writer --device w --tables all")
+        try scene.succeed("init app.db cloud --name w")
         try scene.sync("app")
-        try scene.succeed("init --db copy.db --cloud cloud --role reader --device r --create")
+        try scene.succeed("join copy.db cloud --name r")
         for name in ["app", "copy"] {
             let database = scene.database("\(name).db")
             // Only a deferred foreign key lets the child come before its parent.

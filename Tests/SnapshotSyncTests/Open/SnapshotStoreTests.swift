@@ -144,7 +144,7 @@ import Testing
             try await SyncEngine.setUp(SetupRequest(database: store.path, cloud: scratch.path("cloud"), role: .reader, device: "x", enables: true))
         }
         // The command refuses it as well, whoever hands it the path.
-        let run = try BuiltCommand.run(["export", "--db", store.path], in: scratch.path)
+        let run = try BuiltCommand.run(["export", store.path], in: scratch.path)
         #expect(run.status == 78 && run.errorText.contains("in memory"), "\(run.errorText)")
         #expect(try FileListing(of: scratch.path("cloud")) == cloud)
     }

@@ -52,20 +52,20 @@ detach() {
 # A writer on one mount, a reader on the other one; six exports are killed, and the next one goes on. Then what doctor says of the mount.
 job() { # job LABEL
     rm -rf /root/*
-    snapsync init --db /root/w.db --cloud /mnt/a/cloud --role writer --device w --create >/tmp/job.log 2>&1 &&
-        snapsync generate --db /root/w.db --notifications 150 --buckets 8 >>/tmp/job.log 2>&1 &&
-        snapsync export --db /root/w.db >>/tmp/job.log 2>&1 &&
-        snapsync init --db /root/r.db --cloud /mnt/b/cloud --role reader --device r --create >>/tmp/job.log 2>&1 &&
-        snapsync import --db /root/r.db >>/tmp/job.log 2>&1 || { fail "$1: $(tail -n 2 /tmp/job.log)"; return 1; }
+    snapsync init /root/w.db /mnt/a/cloud --built-in --name w >/tmp/job.log 2>&1 &&
+        snapsync generate /root/w.db --notifications 150 --buckets 8 >>/tmp/job.log 2>&1 &&
+        snapsync export /root/w.db >>/tmp/job.log 2>&1 &&
+        snapsync join /root/r.db /mnt/b/cloud --name r >>/tmp/job.log 2>&1 &&
+        snapsync import /root/r.db >>/tmp/job.log 2>&1 || { fail "$1: $(tail -n 2 /tmp/job.log)"; return 1; }
     begin=$(now)
     sqlite3 /root/w.db "UPDATE notifications SET title = 'first'"
-    snapsync export --db /root/w.db >>/tmp/job.log 2>&1 || { fail "$1: $(tail -n 2 /tmp/job.log)"; return 1; }
+    snapsync export /root/w.db >>/tmp/job.log 2>&1 || { fail "$1: $(tail -n 2 /tmp/job.log)"; return 1; }
     took=$(($(now) - begin))
     # The kills are spread over as long as an export takes here.
     killed=0
     for round in 1 2 3 4 5 6; do
         sqlite3 /root/w.db "UPDATE notifications SET title = 'round $round'"
-        snapsync export --db /root/w.db >/dev/null 2>&1 &
+        snapsync export /root/w.db >/dev/null 2>&1 &
         export=$!
         usleep $((round * took * 1600))
         kill -9 $export
@@ -78,7 +78,7 @@ job() { # job LABEL
     [ "$(sqlite3 /root/r.db "SELECT count(*) FROM notifications WHERE title = 'round 6'")" = 150 ] || fail "$1: the reader lacks the last round"
     # The writer's doctor tries the file system out; it comes last, for its words are in the report.
     for database in r w; do
-        snapsync doctor --json --db /root/$database.db >/tmp/doctor.json 2>&1
+        snapsync check /root/$database.db --json >/tmp/doctor.json 2>&1
         errors=$(jq -r '.findings[] | select(.severity == "error") | .found' /tmp/doctor.json) || fail "$1: doctor: $(head -n 1 /tmp/doctor.json)"
         [ -z "$errors" ] || fail "$1: doctor: $errors"
     done
@@ -90,18 +90,18 @@ job() { # job LABEL
 # How long it takes until what one machine publishes is in the database of another one, which watches.
 news() { # news COMMAND LABEL ROUNDS
     rm -rf /root/*
-    $1 init --db /root/w.db --cloud /mnt/a/cloud --role writer --device w --create >/dev/null || return 1
-    $1 generate --db /root/w.db --notifications 20 --buckets 2 >/dev/null
-    $1 export --db /root/w.db >/dev/null || return 1
-    $1 init --db /root/r.db --cloud /mnt/b/cloud --role reader --device r --create >/dev/null || return 1
-    $1 import --db /root/r.db >/dev/null || return 1
-    $1 watch --db /root/r.db --poll 2s >/tmp/watch.log 2>&1 &
+    $1 init /root/w.db /mnt/a/cloud --built-in --name w >/dev/null || return 1
+    $1 generate /root/w.db --notifications 20 --buckets 2 >/dev/null
+    $1 export /root/w.db >/dev/null || return 1
+    $1 join /root/r.db /mnt/b/cloud --name r >/dev/null || return 1
+    $1 import /root/r.db >/dev/null || return 1
+    $1 watch /root/r.db --poll 2s >/tmp/watch.log 2>&1 &
     watch=$!
     sleep 5
     times=
     for round in $(seq $3); do
         sqlite3 /root/w.db "UPDATE buckets SET name = 'round $round'"
-        $1 export --db /root/w.db >/dev/null || fail "$2: export"
+        $1 export /root/w.db >/dev/null || fail "$2: export"
         begin=$(now)
         while [ "$(sqlite3 -cmd '.timeout 5000' /root/r.db "SELECT count(*) FROM buckets WHERE name = 'round $round'")" != 2 ]; do
             usleep 50000
@@ -114,7 +114,7 @@ news() { # news COMMAND LABEL ROUNDS
     kill $watch
     wait $watch
     say "$2: news after$times s"
-    $1 verify --db /root/r.db --local >/dev/null || fail "$2: verify --local"
+    $1 check /root/r.db --local >/dev/null || fail "$2: verify --local"
 }
 
 # Peers on two mounts, with edits without pause: everybody ends with 0, and all are equal.
@@ -122,15 +122,15 @@ peers() { # peers LABEL EDITS: four peers, two on each mount
     rm -rf /root/* /tmp/codes
     for number in 0 1 2 3; do
         mount=$([ $((number % 2)) = 0 ] && echo a || echo b)
-        snapsync init --db /root/d$number.db --cloud /mnt/$mount/peers --role peer --device d$number --create >/dev/null || { fail "$1: init"; return 1; }
+        snapsync join /root/d$number.db /mnt/$mount/peers --peer --name d$number >/dev/null || { fail "$1: init"; return 1; }
         sqlite3 /root/d$number.db "INSERT INTO buckets VALUES('own-$number', 'new', NULL, NULL, NULL, '2026-01-01T00:00:00Z', '2026-01-01T00:00:00Z', NULL)"
-        snapsync sync --db /root/d$number.db >/dev/null || { fail "$1: the first sync"; return 1; }
+        snapsync sync /root/d$number.db >/dev/null || { fail "$1: the first sync"; return 1; }
     done
     for number in 0 1 2 3; do
         (
             for turn in $(seq $2); do
                 sqlite3 -cmd '.timeout 5000' /root/d$number.db "UPDATE buckets SET name = '$turn', updatedAt = strftime('%Y-%m-%dT%H:%M:%fZ', 'now') WHERE id = 'own-$number'" >/dev/null
-                snapsync sync --quiet --db /root/d$number.db >/tmp/sync-$number.log 2>&1
+                snapsync sync /root/d$number.db --quiet >/tmp/sync-$number.log 2>&1
                 code=$?
                 echo $code >>/tmp/codes
                 [ $code = 0 ] || { say "   $code: $(head -n 1 /tmp/sync-$number.log)"; }
@@ -139,7 +139,7 @@ peers() { # peers LABEL EDITS: four peers, two on each mount
         eval "job$number=\$!"
     done
     wait $job0 $job1 $job2 $job3
-    for round in 1 2; do for number in 0 1 2 3; do snapsync sync --quiet --db /root/d$number.db || fail "$1: a quiet sync"; done; done
+    for round in 1 2; do for number in 0 1 2 3; do snapsync sync /root/d$number.db --quiet || fail "$1: a quiet sync"; done; done
     for number in 0 1 2 3; do
         [ "$(sqlite3 /root/d0.db "SELECT name FROM buckets WHERE id = 'own-$number'")" = "$2" ] || fail "$1: the last edit of d$number is not there"
         [ "$(sqlite3 /root/d$number.db 'SELECT * FROM buckets ORDER BY id' | md5sum)" = "$(sqlite3 /root/d0.db 'SELECT * FROM buckets ORDER BY id' | md5sum)" ] || fail "$1: peers differ"
@@ -147,7 +147,7 @@ peers() { # peers LABEL EDITS: four peers, two on each mount
     [ "$(wc -l </tmp/codes)" = $((4 * $2)) ] || fail "$1: not every run has ended"
     say "$1: $(sort /tmp/codes | uniq -c | awk '{printf "%s runs ended with %s; ", $1, $2}')all four hold the same rows"
     grep -qv '^0$' /tmp/codes && fail "$1: a run did not end with 0"
-    snapsync verify --all --local --db /root/d1.db >/dev/null || fail "$1: verify --all --local"
+    snapsync check /root/d1.db --all-versions --local >/dev/null || fail "$1: verify --all --local"
 }
 
 # --- NFS: an exported directory, and two mounts that share no cache ---
@@ -172,7 +172,7 @@ if does news || does cache; then
                 attach_nfs $version ",$options" || { fail "mount $version $options"; continue; }
                 label="NFS $version, $options, $command"
                 news $command "$label" 3 || fail "$label"
-                snapsync doctor --json --db /root/r.db >/tmp/doctor.json 2>/tmp/doctor.log
+                snapsync check /root/r.db --json >/tmp/doctor.json 2>/tmp/doctor.log
                 [ "$(jq -r '.findings[] | select(.id == "lookupCache") | .severity' /tmp/doctor.json)" = "$([ $options = sec=sys ] && echo notice)" ] || fail "$label: doctor: $(jq -c '.findings[] | select(.id == "lookupCache")' /tmp/doctor.json)"
                 detach
             done
