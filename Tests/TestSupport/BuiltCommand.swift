@@ -6,7 +6,7 @@ package enum BuiltCommand {
     package static func run(
         _ arguments: [String], in directory: String? = nil, environment: [String: String] = [:], input: Data = Data()
     ) throws -> ProgramRun {
-        try ProgramRun(path(), arguments, in: directory, environment: environment, input: input)
+        try ProgramRun(path(for: arguments), arguments, in: directory, environment: environment, input: input)
     }
 
     /// Runs the command as user 65534, in no group but that user's own, where the tests run as root; else as who runs the tests.
@@ -14,13 +14,18 @@ package enum BuiltCommand {
     /// What it covers is not counted: that user may not write where the profiles lie, and each run would say so on standard error.
     package static func runAsNobody(_ arguments: [String], in directory: String? = nil) throws -> ProgramRun {
         let drop = geteuid() == 0 ? ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] : []
-        let words = drop + [try path()] + arguments
+        let words = drop + [try path(for: arguments)] + arguments
         return try ProgramRun(words[0], Array(words.dropFirst()), in: directory, environment: ["LLVM_PROFILE_FILE": "/dev/null"])
     }
 
     /// Starts the command.
     package static func start(_ arguments: [String], in directory: String? = nil) throws -> RunningProgram {
-        try RunningProgram(path(), arguments, in: directory)
+        try RunningProgram(path(for: arguments), arguments, in: directory)
+    }
+
+    /// The path of the program that has the command: sharing and sample data are in a program of their own.
+    package static func path(for arguments: [String]) throws -> String {
+        try path(of: ["generate", "share"].contains(arguments.first) ? "snapsync-examples" : "snapsync")
     }
 
     /// The absolute path of the command, or of another program that is built with the tests.
