@@ -49,7 +49,7 @@ test: setup ## build and run all tests
 	@SNAPSYNC="$$($(SWIFT) build $(QUICK) --show-bin-path)/snapsync" Sources/Readers/test.py
 	$(SWIFT) test --skip-build $(QUICK)
 
-test-page: ## open the page of `snapsync status` in Chromium, which is installed if it is missing; keeps screenshots in .build/pages
+test-page: ## open the page of `snapsync status --html` in Chromium, which is installed if it is missing; keeps screenshots in .build/pages
 	@BROWSER=1 Scripts/setup.sh
 	@python3 Tests/Page/browser.py --install
 	$(SWIFT) build $(QUICK) --build-tests

@@ -45,25 +45,25 @@ class Program:
     def cloud_size(self):
         return sum(os.path.getsize(os.path.join(base, name)) for base, _, names in os.walk(os.path.join(self.folder, "cloud")) for name in names)
 
-    def init(self, name, role, *words):
-        return self("init", "--db", name + ".db", "--cloud", "cloud", "--role", role, "--device", name, *words)
+    def init(self, name, *words):
+        return self("init", name + ".db", "cloud", "--name", name, *words)
 
     def init_large(self, *statements):
         """Sets up a database whose tables are told to be synced."""
         self.remove("large", "cloud")
         self.database("large.db", *statements)
-        return self.init("large", "writer", "--tables", "all")
+        return self.init("large")
 
     def export_all(self, rows):
         self.remove("writer", "cloud")
         self("generate", "writer.db", "--notifications", rows, "--buckets", 200, "--seed", 1)
         self.database("writer.db")
-        self.init("writer", "writer")
+        self.init("writer", "--built-in")
         return self("export", "writer.db")
 
     def import_all(self):
         self.remove("reader")
-        self.init("reader", "reader", "--create", "--take-over")
+        self("join", "reader.db", "cloud", "--name", "reader", "--take-over")
         self.database("reader.db")
         return self("import", "reader.db")
 
@@ -78,7 +78,7 @@ class Program:
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("snapsync")
-    parser.add_argument("--before", help="an earlier program")
+    parser.add_argument("--before", help="an earlier program that has the same commands")
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--directory", help="where to work; default: a temporary directory")

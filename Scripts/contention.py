@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Peers that edit and sync without pause on one cloud directory: how many runs end with 75, and how long a run takes.
 
-usage: contention.py COMMAND [--peers 8] [--edits 100] [--cloud DIRECTORY [--other DIRECTORY]] [--limit SECONDS]
+usage: contention.py COMMAND [--peers 8] [--edits 100] [--location DIRECTORY [--other DIRECTORY]] [--limit SECONDS]
 
 Each peer is one process at a time: an edit of one of its own rows and of a row that all edit, then `snapsync sync`. At the end every peer
 syncs twice and all must hold the same rows. Ends with 1 if a run ended with 75 or with an error, or if peers differ.
@@ -14,13 +14,13 @@ def main():
     options.add_argument('command')
     options.add_argument('--peers', type=int, default=8)
     options.add_argument('--edits', type=int, default=100)
-    options.add_argument('--cloud', help='an empty directory for the cloud; by default one beside the databases')
+    options.add_argument('--location', help='an empty directory for the cloud; by default one beside the databases')
     options.add_argument('--other', help='the same directory through another mount, for every second peer')
     options.add_argument('--limit', type=float, default=1800, help='stop editing after so many seconds')
     options = options.parse_args()
     command = os.path.abspath(options.command)
     folder = tempfile.mkdtemp(prefix='snapsync-contention-')
-    cloud = options.cloud or os.path.join(folder, 'cloud')
+    cloud = options.location or os.path.join(folder, 'cloud')
     codes, times, messages, lock = collections.Counter(), [], collections.Counter(), threading.Lock()
     slowest = collections.Counter()
 
@@ -54,7 +54,8 @@ def main():
 
     insert = "INSERT INTO buckets VALUES(?, 'new', NULL, NULL, NULL, '2026-01-01T00:00:00Z', '2026-01-01T00:00:00Z', NULL)"
     for number in range(options.peers):
-        expect('join', database(number), options.other if options.other and number % 2 else cloud, '--peer', '--name', 'd%d' % number)
+        how = ('join', '--peer') if number else ('init', '--peers', '--built-in')
+        expect(how[0], database(number), options.other if options.other and number % 2 else cloud, *how[1:], '--name', 'd%d' % number)
         connection = sqlite3.connect(database(number))
         if number == 0: connection.execute(insert, ('common',))
         connection.execute(insert, ('own-%d' % number,))

@@ -12,7 +12,7 @@ import sys
 import textwrap
 
 SECTIONS = {"EXAMPLE": "EXAMPLES", "EXAMPLES": "EXAMPLES", "EXIT CODES": "EXIT STATUS"}
-ENVIRONMENT = [("SNAPSYNC_DB", "The database, if --db is not given."), ("SNAPSYNC_CLOUD", "The cloud, if --cloud is not given."),
+ENVIRONMENT = [("SNAPSYNC_DB", "The database, if none is given."), ("SNAPSYNC_LOCATION", "The location, if none is given."),
                ("SNAPSYNC_KEY_FILE", "The file with the keys of the device, in a signed or sealed zone."),
                ("SNAPSYNC_PASSPHRASE_FILE", "A file (mode 600) with the passphrase of the key file.")]
 
@@ -50,7 +50,7 @@ def paragraphs(lines):
 
 
 def spelled(argument):
-    """How an argument is typed: --db FILE."""
+    """How an argument is typed: --zone NAME."""
     value = "\\fI%s\\fR" % escaped(argument["valueName"])
     if argument["kind"] == "positional":
         return value
@@ -104,7 +104,7 @@ def page(words, command, version, others):
         roff += [".SH OPTIONS"] + options(command)
     for heading, lines in sections[1:]:
         roff += [".SH " + SECTIONS[heading]] + paragraphs(lines)
-    if any(argument["valueName"] == "file" and argument["preferredName"]["name"] == "db" for argument in shown(command) if argument["kind"] == "option"):
+    if any(argument["kind"] == "positional" and "SNAPSYNC_DB" in argument.get("abstract", "") for argument in shown(command)):
         roff += [".SH ENVIRONMENT"]
         for variable, text in ENVIRONMENT:
             roff += [".TP", "\\fB%s\\fR" % variable, escaped(text)]

@@ -31,7 +31,7 @@ from snapsync_reader import history as commits
 
 COMMAND = os.environ.get("SNAPSYNC", "snapsync")
 ENCRYPTION = commits.ed25519() is not None
-ZONE = "private/ZentikSyncZone"
+ZONE, BUILT_IN = "private/main", "private/ZentikSyncZone"
 
 
 def dump(database, table, columns="*"):
@@ -80,8 +80,11 @@ class Place:
             raise AssertionError(f"{arguments} ended with {done.returncode}: {done.stderr.decode()}")
         return done.stdout
 
-    def init(self, db, *options, role="writer", **more):
-        self.run("init", "--db", db, "--cloud", self.cloud, "--role", role, "--device", db[:-3], *options, **more)
+    def init(self, db, *options, **more):
+        self.run("init", db, self.cloud, "--name", db[:-3], *options, **more)
+
+    def join(self, db, *options, **more):
+        self.run("join", db, self.cloud, "--name", db[:-3], *options, **more)
 
     def sync(self, db):
         self.run("sync", db)
@@ -92,8 +95,8 @@ class Place:
         connection.commit()
         connection.close()
 
-    def zone(self, **options):
-        return reader.Zone(self.cloud, **options)
+    def zone(self, zone=ZONE, **options):
+        return reader.Zone(self.cloud, zone=zone, **options)
 
     def key(self, device):
         found, = glob.glob(f"{self.folder}/keys/**/{device}.json", recursive=True)
@@ -163,7 +166,7 @@ class Plain(Case):
     def setUpClass(cls):
         cls.place = Place()
         odd(cls.place)
-        cls.place.init("app.db", "--tables", "all")
+        cls.place.init("app.db")
         cls.place.sync("app.db")
         cls.zone = cls.place.zone()
 
@@ -198,15 +201,15 @@ class Plain(Case):
 
     def test_the_command_line(self):
         for arguments, expected in [(["versions"], b"1 "), ([], b"folded\t8\n"), (["rows", "odd", "--at", "1"], b'{"id":1,"v":{"textBase64":"/0E="}}')]:
-            done = subprocess.run([sys.executable, "-m", "snapsync_reader", self.place.cloud, *arguments], cwd=os.path.join(HERE, "python"), capture_output=True)
+            done = subprocess.run([sys.executable, "-m", "snapsync_reader", self.place.cloud, "--zone", ZONE, *arguments], cwd=os.path.join(HERE, "python"), capture_output=True)
             self.assertEqual((done.returncode, done.stderr), (0, b""))
             self.assertIn(expected, done.stdout)
-        done = subprocess.run([sys.executable, "-m", "snapsync_reader", self.place.cloud, "--at", "9"], cwd=os.path.join(HERE, "python"), capture_output=True)
+        done = subprocess.run([sys.executable, "-m", "snapsync_reader", self.place.cloud, "--zone", ZONE, "--at", "9"], cwd=os.path.join(HERE, "python"), capture_output=True)
         self.assertEqual(done.returncode, 1)
 
     def test_over_http(self):
         with serve(self.place.cloud) as address:
-            version = reader.Zone(address).version()
+            version = reader.Zone(address, zone=ZONE).version()
             self.whole(version, self.place.path("app.db"), rowids=("nokey",))
             zone = reader.Zone(f"{address}/{ZONE}")
             self.assertEqual(zone.version().number, 1)
@@ -242,7 +245,7 @@ def history(place, options=(), count=5):
     place.sql("app.db", "CREATE TABLE big(id TEXT PRIMARY KEY, body BLOB, n, t TEXT) ; CREATE TABLE small(a INTEGER, b, c, PRIMARY KEY(a, b))")
     place.sql("app.db", "INSERT INTO big VALUES(?, ?, ?, ?)", [(f"k{i:02}", rng.randbytes(36_000), i, None) for i in range(30)])
     place.sql("app.db", "INSERT INTO small VALUES(?, ?, ?)", [(i, "x", i / 3) for i in range(20)])
-    place.init("app.db", "--tables", "all", *options)
+    place.init("app.db", *options)
     place.sync("app.db")
     kept = [place.path("version1.db")]
     shutil.copy(place.path("app.db"), kept[0])
@@ -341,7 +344,7 @@ class WithChanges(Damages):
 
     def test_without_a_listing(self):
         with serve(self.place.cloud, listing=False) as address:
-            self.assertEqual(reader.Zone(address).version().number, 5)
+            self.assertEqual(reader.Zone(address, zone=ZONE).version().number, 5)
 
     def test_a_link_is_not_followed(self):
         path = os.path.join(self.place.cloud, ZONE, "commits/00000000000000000005.json")
@@ -357,7 +360,7 @@ class Pruned(Case):
     def test_checkpoints_and_pins(self):
         place = Place()
         place.sql("app.db", "CREATE TABLE t(id INTEGER PRIMARY KEY, v)")
-        place.init("app.db", "--tables", "all")
+        place.init("app.db")
         for number in range(1, 21):
             place.sql("app.db", f"INSERT INTO t(v) VALUES('{number}')")
             place.sync("app.db")
@@ -381,9 +384,9 @@ class Peers(Damages):
     def setUpClass(cls):
         cls.place = place = Place()
         place.sql("desk.db", "CREATE TABLE author(id TEXT PRIMARY KEY NOT NULL, name TEXT UNIQUE, born); INSERT INTO author VALUES('a', 'Ada', 1815)")
-        place.init("desk.db", "--tables", "all", "--signed", role="peer")
+        place.init("desk.db", "--peers", "--sign")
         place.sync("desk.db")
-        place.init("lap.db", "--create", role="peer")
+        place.join("lap.db", "--peer")
         place.sync("lap.db")
         place.run("zone", "approve", "desk.db", "lap", "--yes")
         place.sync("lap.db")
@@ -435,7 +438,7 @@ class Peers(Damages):
 class Sealed(Damages):
     def check(self, *options):
         self.place = Place()
-        kept = history(self.place, ("--sealed", *options), count=3)
+        kept = history(self.place, ("--encrypt", *options), count=3)
         self.place.run("zone", "rotate-keys", "app.db")
         self.place.sql("app.db", "UPDATE big SET n = 'later' WHERE id > 'k20'")
         self.place.sync("app.db")
@@ -444,7 +447,7 @@ class Sealed(Damages):
             self.whole(zone.version(number), database)
         self.whole(zone.version(), self.place.path("app.db"))
         self.assertRaises(reader.Locked, self.place.zone)
-        other = reader.Zone(self.place.cloud, key=json.dumps(dict(json.loads(self.place.key("app")), sealingSeed="01" * 32)))
+        other = reader.Zone(self.place.cloud, zone=ZONE, key=json.dumps(dict(json.loads(self.place.key("app")), sealingSeed="01" * 32)))
         self.assertRaises(reader.Locked, other.version)
 
     def test_sealed_and_damaged(self):
@@ -458,9 +461,9 @@ class Sealed(Damages):
     def test_a_member_that_is_added_and_removed(self):
         self.place = place = Place()
         place.sql("app.db", "CREATE TABLE t(id INTEGER PRIMARY KEY, v); INSERT INTO t VALUES(1, 1)")
-        place.init("app.db", "--tables", "all", "--sealed")
+        place.init("app.db", "--encrypt")
         place.sync("app.db")
-        place.init("phone.db", "--create", role="reader", expect=75)
+        place.join("phone.db", expect=75)
         place.run("zone", "approve", "app.db", "phone", "--yes")
         place.run("zone", "revoke", "app.db", "phone")
         place.sql("app.db", "INSERT INTO t VALUES(2, 2)")
@@ -479,22 +482,22 @@ class Moved(Case):
     def test_a_zone_that_continues_as_a_signed_one(self):
         place = Place()
         place.sql("app.db", "CREATE TABLE t(id INTEGER PRIMARY KEY, v); INSERT INTO t VALUES(1, 1)")
-        place.init("app.db", "--tables", "all")
+        place.init("app.db")
         place.sync("app.db")
         place.run("zone", "sign", "app.db")
-        with self.assertRaisesRegex(reader.Ended, "ZentikSyncZone-signed"):
+        with self.assertRaisesRegex(reader.Ended, "main-signed"):
             place.zone().version()
         self.assertEqual(len(list(place.zone().version(1).rows("t"))), 1)
-        self.whole(place.zone(zone="ZentikSyncZone-signed").version(), place.path("app.db"))
+        self.whole(place.zone(zone="main-signed").version(), place.path("app.db"))
 
 
 class BuiltIn(Case):
     def test_the_built_in_containers(self):
         place = Place()
         place.run("generate", "phone.db", "--notifications", "50", "--buckets", "3", "--seed", "7")
-        place.init("phone.db")
+        place.init("phone.db", "--built-in")
         place.sync("phone.db")
-        version = place.zone().version()
+        version = place.zone(zone=BUILT_IN).version()
         for name in ("buckets", "notifications"):
             self.same(version, name, place.path("phone.db"), columns=", ".join(f'"{c}"' for c in version.table(name).columns))
         version.write_sqlite(place.path("copy.db"))
@@ -534,7 +537,7 @@ function cell(value) {
   return [value instanceof RawText ? "text" : "blob", hex(value.bytes ?? value)];
 }
 async function read(address, at, newest) {
-  const zone = await Zone.open(address, { newest }), versions = (await zone.versions()).map(one => one.number), tables = {};
+  const zone = await Zone.open(address, { zone: zoneName, newest }), versions = (await zone.versions()).map(one => one.number), tables = {};
   const version = await zone.version(at);
   for (const name of version.tables()) {
     tables[name] = [];
@@ -542,7 +545,7 @@ async function read(address, at, newest) {
   }
   return { versions, tables };
 }
-const [address, action, folder, ...files] = process.argv.slice(1);
+const [address, zoneName, action, folder, ...files] = process.argv.slice(1);
 if (action === "read") console.log(JSON.stringify(await read(address, folder ? Number(folder) : undefined)));
 else {
   const expected = JSON.stringify(await read(address)), last = files.filter(name => name.includes("/commits/")).sort().pop();
@@ -576,10 +579,10 @@ class JavaScript(Case):
         self.assertEqual(done.returncode, 0, done.stderr.decode())
         return json.loads(done.stdout)
 
-    def matches(self, place, listing=True, number=None):
+    def matches(self, place, listing=True, number=None, zone=ZONE):
         with serve(place.cloud, listing) as address:
-            found = self.node(address, "read", *([str(number)] if number else []))
-        version = place.zone().version(number)
+            found = self.node(address, zone, "read", *([str(number)] if number else []))
+        version = place.zone(zone).version(number)
         for name in version.tables():
             rows = [tuple((kind, bytes.fromhex(data)) for kind, data in row) for row in found["tables"][name]]
             self.assertEqual(rows, [kinds(row) for row in version.rows(name)], name)
@@ -588,7 +591,7 @@ class JavaScript(Case):
     def test_every_value_is_that_of_the_database(self):
         place = Place()
         odd(place)
-        place.init("app.db", "--tables", "all")
+        place.init("app.db")
         place.sync("app.db")
         self.assertEqual(len(self.matches(place)["tables"]), 10)
 
@@ -599,14 +602,14 @@ class JavaScript(Case):
         self.assertEqual(self.matches(place, listing=False)["versions"], [1, 2, 3, 4])
         files = [name for name in place.files() if "/devices/" not in name]
         with serve(place.cloud) as address:
-            self.assertGreater(self.node(address, "damage", place.cloud, *files), len(files) * 2)
+            self.assertGreater(self.node(address, ZONE, "damage", place.cloud, *files), len(files) * 2)
 
     def test_typed_columns(self):
         place = Place()
         place.run("generate", "phone.db", "--notifications", "50", "--buckets", "3", "--seed", "7")
-        place.init("phone.db")
+        place.init("phone.db", "--built-in")
         place.sync("phone.db")
-        self.matches(place)
+        self.matches(place, zone=BUILT_IN)
 
 
 if __name__ == "__main__":

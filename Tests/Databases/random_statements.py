@@ -117,32 +117,32 @@ class Device:
 def fail(text): sys.exit(f"{source} {role} seed {seed}: {text}")
 
 
-def init(file, device, role, *more):
+def init(command, file, device, *more):
     skip = []
     for _ in range(3):
-        words = ["init", "--db", file, "--cloud", "cloud", "--role", role, "--device", device, *more, *skip]
+        words = [command, file, "cloud", "--name", device, *more, *skip]
         text = snapsync(*words, ok=(0, 78))
-        refused = re.search(r"--skip (\S+)$", text, re.M)
+        refused = re.search(r"--exclude (\S+)$", text, re.M)
         if not refused: break
-        skip = ["--skip", refused[1]]
-    else: fail(f"init refuses with --skip as it said: {text}")
+        skip = ["--exclude", refused[1]]
+    else: fail(f"init refuses with --exclude as it said: {text}")
 
 
 def main():
     shutil.copy(source, "0.db")
     names = ["0.db", "1.db", "2.db"]
     sharing = ["--shared-keys"] if role == "peer" else []
-    init("0.db", "d0", role, "--tables", "all", *sharing)
+    init("init", "0.db", "d0", *(["--peers"] if role == "peer" else []), *sharing)
     snapsync("sync", "0.db")
-    other = "reader" if role == "writer" else "peer"
-    init("1.db", "d1", other, "--create", "--with-schema", *sharing)
+    other = ["--peer"] if role == "peer" else []
+    init("join", "1.db", "d1", *other, "--with-schema", *sharing)
     shutil.copy(source, "2.db")
     db = sqlite3.connect("2.db")
     for n, in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND sql NOT LIKE 'CREATE VIRTUAL%' AND name NOT LIKE 'search_%'").fetchall():
         db.execute(f"DELETE FROM {q(n)}")
     db.commit()
     db.close()
-    init("2.db", "d2", other, *sharing)
+    init("join", "2.db", "d2", *other, *sharing)
     db = sqlite3.connect("0.db")
     tables = [Table(db, n) for n, in db.execute("SELECT DISTINCT tbl_name FROM sqlite_schema WHERE type = 'trigger' AND name LIKE 'snapsync%' AND tbl_name NOT LIKE 'snapsync%' ORDER BY 1")]
     devices = [Device(f, tables) for f in names]

@@ -39,7 +39,7 @@ class BucketScene(Scene):
         self.environment["SNAPSYNC_LOCATION"] = self.location
 
     def words(self, line):
-        return line.replace("cloud", "--cloud " + self.location).split()
+        return [self.location if word == "cloud" else word for word in line.split()]
 
     @property
     def zone(self):
@@ -50,7 +50,7 @@ class BucketScene(Scene):
             self._write(os.path.join(copy, key), self.bucket.get("%s/%s" % (self.prefix, key)))
         for number, key in enumerate(self.bucket.uploads(self.prefix + "/")):
             self._write(os.path.join(copy, os.path.dirname(key[len(self.prefix) + 1:]), ".snapsync-upload-%d" % number), b"")
-        return os.path.join(copy, "private", "ZentikSyncZone")
+        return os.path.join(copy, "private", self.ZONE)
 
     @staticmethod
     def _write(path, data):

@@ -9,11 +9,11 @@ seed says) the bit is flipped on a fresh copy of all. These commands run, each o
   new      sync, at a reader that was set up and has imported nothing
   reader   sync, at a reader that has version 2 and has sent the message
   desk     sync, at the writer, which takes the message
-  verify   verify --all, at the reader
+  check    check --all-versions, at the reader
 
 The first that opens the file runs for each bit of it, the others that open it for one bit in 8 (with --thorough, for each), and those that do not open it, which its
 bits cannot reach, for one in 64. A sync must end well with the rows that it brings when nothing is flipped, or with 65 or 78 and no change in the database's rows;
-a flipped message may be left out. Verify must end with 0, 65 or 78. The last table says for each file how often each command ended with which code.
+a flipped message may be left out. Check must end with 0, 65 or 78. The last table says for each file how often each command ended with which code.
 """
 import argparse
 import collections
@@ -29,7 +29,7 @@ import tempfile
 
 from kill_sealed import INIT, JOIN, SealedScene
 
-RUNS = {"new": "sync phone.db", "reader": "sync phone.db", "desk": "sync desk.db", "verify": "check phone.db --all-versions"}
+RUNS = {"new": "sync phone.db", "reader": "sync phone.db", "desk": "sync desk.db", "check": "check phone.db --all-versions"}
 
 
 def rows(scene, database):
@@ -80,11 +80,11 @@ class Zone:
         self.before, self.after, self.opened = {}, {}, {}
         for name, line in RUNS.items():
             copy = self.scene(name).copy(os.path.join(folder, "clean-" + name))
-            self.before[name] = rows(copy, line.split()[-1])
+            self.before[name] = rows(copy, line.split()[1])
             self.opened[name] = opened(copy, line) & set(self.files)
-            self.after[name] = [rows(copy, line.split()[-1])]
+            self.after[name] = [rows(copy, line.split()[1])]
             copy.remove()
-        assert all(self.before[name] not in self.after[name] for name in RUNS if name != "verify"), "a sync brings nothing"
+        assert all(self.before[name] not in self.after[name] for name in RUNS if name != "check"), "a sync brings nothing"
         assert any("/messages/" in file for file in self.files), "no message waits"
         # The desk may leave out a message that is not what it was.
         self.after["desk"].append(self.before["desk"])
@@ -112,7 +112,7 @@ def flipped(zone, folder, is_thorough, number, file, bit):
         if (bit + bit // 8) % one_in or not os.path.exists(zone.scene(name).place("cloud", file)):
             continue
         is_tried = is_tried or file in zone.opened[name]
-        copy, database = zone.scene(name).copy(os.path.join(folder, "copy-%d-%s" % (number, name))), line.split()[-1]
+        copy, database = zone.scene(name).copy(os.path.join(folder, "copy-%d-%s" % (number, name))), line.split()[1]
         try:
             flip(copy, file, bit)
             code, output, errors = copy.run(line)

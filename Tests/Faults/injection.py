@@ -30,7 +30,7 @@ class Injector:
         descriptor, log = tempfile.mkstemp(dir=self.folder)
         os.close(descriptor)
         try:
-            database = words[words.index("--db") + 1]
+            database = next(word for word in words if word.endswith(".db"))
             line = [self.program, "-a", database, "-r", root] + [str(word) for word in options] + [log, "--"] + words
             done = subprocess.run(line, cwd=root, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=deadline)
             if done.returncode != 0:

@@ -102,18 +102,18 @@ class Judge:
             # In this order the goal is usually there after one round; the promise is two.
             for round in range(2):
                 for database in scenario.devices[1:] or scenario.devices if round == 0 else scenario.devices:
-                    scene.succeed("sync --quiet --db " + database)
+                    scene.succeed("sync --quiet " + database)
                 apart = [text for text in map(lambda database: self._apart(scene, database), scenario.devices) if text]
                 if not apart:
                     break
             if apart:
                 raise Failure(apart[0])
-            scene.succeed("check --all-versions --local --db " + scenario.at_work)
+            scene.succeed("check --all-versions --local " + scenario.at_work)
             problems["orphans"] += scene.strangers(scenario.devices)
             if Zone(scene.zone).orphans():
                 scene.age()
                 publisher = next(database for database in scenario.devices if database != "watch.db")
-                scene.succeed("prune --keep-last 1000 --db " + publisher)
+                scene.succeed("prune --keep-last 1000 " + publisher)
                 problems["orphans"] += Zone(scene.zone).orphans()
         except (Failure, Damage, OSError, ValueError, KeyError) as error:
             problems["converged"].append(str(error))

@@ -97,7 +97,7 @@ def judged(scenario, scene, was_killed):
         if was_killed:
             scene.succeed(scenario.line)
         for database in ("phone.db", "tablet.db", "desk.db", "phone.db", "tablet.db", "desk.db"):
-            scene.succeed("sync --db " + database)
+            scene.succeed("sync " + database)
         for database in DEVICES:
             if rows(scene, database) != EXPECTED:
                 problems["lost"].append("%s has %r" % (database, rows(scene, database)))
@@ -107,7 +107,7 @@ def judged(scenario, scene, was_killed):
                 if count:
                     problems["twice"].append("%s has %d conflicts" % (database, count))
             connection.close()
-            scene.succeed("check --all-versions --local --db " + database)
+            scene.succeed("check --all-versions --local " + database)
         for database in ("phone.db", "tablet.db"):
             connection = sqlite3.connect(scene.place(database))
             waiting = connection.execute("SELECT (SELECT count(*) FROM snapsync_sent) + (SELECT count(*) FROM snapsync_changes)").fetchone()[0]

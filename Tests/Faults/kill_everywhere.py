@@ -9,7 +9,7 @@ are meant that deal with files and directories, SQLite's among them, in all thre
 
   lost           a version that was there is not whole: chain, seals, sizes, hashes, gzip, JSON, counts, and the same entities
   half           a database is damaged, or holds other entities than the version that it says it has, with its own changes
-  not converged  the same command again, two syncs of everybody, `verify --all --local`: one failed, or the data are not those edited
+  not converged  the same command again, two syncs of everybody, `check --all-versions --local`: one failed, or the data are not those edited
   orphans        temporaries, assets that no commit names or strange files, a day and a `prune` later
 
 The last two are looked at where the disk is not as it was at the point before, which the calls made since tell. Linux on x86-64.

@@ -35,6 +35,8 @@ JOIN = "join phone.db cloud --name phone"
 class Sealed:
     """What a scene has besides: devices whose keys lie in it."""
 
+    ZONE = "main"
+
     def __init__(self, path, *rest):
         super().__init__(path, *rest)
         self.environment["XDG_DATA_HOME"] = self.place("keys")
@@ -129,7 +131,7 @@ def news(scene):
 def plain(scene):
     """A zone that is not sealed, with a reader, and an edit that is not published."""
     fresh(scene)
-    scene.succeed(INIT.replace(" --sealed", ""))
+    scene.succeed(INIT.replace(" --encrypt", ""))
     scene.succeed("sync desk.db")
     scene.succeed(JOIN)
     scene.succeed("sync phone.db")
@@ -167,7 +169,7 @@ SCENARIOS = [
 def judged(scenario, scene, was_killed, printed):
     """Problems by kind, after the command has run to its end; `printed` is what it printed before it was killed, or all of it."""
     problems = {kind: [] for kind in COLUMNS[2:]}
-    problems["plain"] += scene.plain("ZentikSyncZone-sealed" if scenario.seals else "")
+    problems["plain"] += scene.plain("main-sealed" if scenario.seals else "")
     try:
         status, output, errors = scene.run(scenario.line) if was_killed else (0, "", "")
         # A second approval or removal may say that there is nothing to do.

@@ -8,7 +8,7 @@ EDIT = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-60 seconds')"
 class Scenario:
     """A prepared scene and the command under test.
 
-    line:       the command's words; its `--db` is the device at work
+    line:       the command's words; its database is the device at work
     proof:      expressions for lines that tell that the clean run came to what the scenario is about: its output's, and `made PATH` and
                 `removed PATH` for the cloud's files
     devices:    all databases, the one at work first

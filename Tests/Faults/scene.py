@@ -21,6 +21,8 @@ def environment():
 
 
 class Scene:
+    ZONE = "ZentikSyncZone"
+
     def __init__(self, path, command):
         self.path = path
         self.command = command
@@ -31,7 +33,7 @@ class Scene:
 
     @property
     def zone(self):
-        return self.place("cloud", "private", "ZentikSyncZone")
+        return self.place("cloud", "private", self.ZONE)
 
     def words(self, line):
         """The command's words of a line."""

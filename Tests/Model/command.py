@@ -111,7 +111,7 @@ class History(World):
             raise Differs("the application's statement failed", done.stderr, text)
 
     def run_command(self, *arguments, codes=(0,)):
-        name = arguments[arguments.index("--db") + 1].removesuffix(".db")
+        name = next(word for word in arguments if word.endswith(".db")).removesuffix(".db")
         done = subprocess.run([self.command, *arguments], cwd=self.folder, env=self.environment(name), capture_output=True, text=True)
         if done.returncode not in codes:
             raise Differs("the command failed", arguments, done.returncode, done.stderr)
@@ -197,7 +197,7 @@ class History(World):
             self.sql(device, ";\n".join([*self.tables(), ""]))
         first = self.devices[0]
         self.run_command(
-            "init", "--db", first.name + ".db", "--cloud", "cloud", "--role", "peer" if len(self.publishers) > 1 else "writer", "--device", first.name,
+            "init", first.name + ".db", "cloud", *(["--peers"] if len(self.publishers) > 1 else []), "--name", first.name,
             "--datasets", self.dataset_file(), "--shared-keys")
         for _ in range(self.r.randint(1, 3)):
             self.transaction(first)
@@ -208,8 +208,8 @@ class History(World):
             self.sync(first)
         for device in self.devices[1:]:
             self.now += MILLISECOND
-            self.run_command("init", "--db", device.name + ".db", "--cloud", "cloud", "--role", "peer" if device.publishes else "reader", "--device", device.name,
-                "--datasets", self.dataset_file(), *(["--shared-keys"] if device.publishes else []))
+            self.run_command("join", device.name + ".db", "cloud", "--name", device.name,
+                "--datasets", self.dataset_file(), *(["--peer", "--shared-keys"] if device.publishes else []))
             self.sync(device)
         for _ in range(self.r.randint(5, 25)):
             self.now += self.r.choice([1, 10, 100]) * MILLISECOND

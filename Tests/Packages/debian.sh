@@ -67,8 +67,8 @@ docs=$(dirname "$0")/../../docs
 
 step "manual pages, completions, units"
 inside 'for page in snapsync snapsync-init snapsync-conflicts-take; do test -e "/usr/share/man/man1/$page.1.gz" || exit 1; done'
-[ "$(inside '. /usr/share/bash-completion/completions/snapsync; COMP_WORDS=(snapsync his); COMP_CWORD=1 COMP_LINE="snapsync his" COMP_POINT=12; shopt -s extglob
-    _snapsync snapsync his snapsync; echo "${COMPREPLY[@]}"')" = history ]
+[ "$(inside '. /usr/share/bash-completion/completions/snapsync; COMP_WORDS=(snapsync che); COMP_CWORD=1 COMP_LINE="snapsync che" COMP_POINT=12; shopt -s extglob
+    _snapsync snapsync che snapsync; echo "${COMPREPLY[@]}"')" = check ]
 for unit in snapsync@.service snapsync@.timer snapsync-watch@.service; do
     test -e "$root/usr/lib/systemd/system/$unit"
     if command -v systemd-analyze >/dev/null; then

@@ -29,7 +29,7 @@ def main():
                 sys.exit(server.wait() or 1)
             s3.Bucket(endpoints[0], "gateways").make()
             one, other = ("s3://gateways/app?endpoint=" + endpoint for endpoint in endpoints)
-            line = [sys.executable, CONTENTION, command, "--peers", "4", "--edits", edits, "--cloud", one, "--other", other]
+            line = [sys.executable, CONTENTION, command, "--peers", "4", "--edits", edits, "--location", one, "--other", other]
             status = subprocess.run(line, env=dict(os.environ, **KEYS)).returncode
             commits = [key for key in s3.Bucket(endpoints[1], "gateways").keys("app/") if "/commits/" in key]
             print("%d commits in %s, through two gateways" % (len(commits), name))

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Local file systems on loop files, memory, an overlay, and FUSE (sshfs by a server of its own on loopback, bindfs): the main job, doctor's
+# Local file systems on loop files, memory, an overlay, and FUSE (sshfs by a server of its own on loopback, bindfs): the main job, check's
 # view, peers that edit without pause, and what is left behind. NFS, SMB, FAT and exFAT are tried in a virtual machine: virtual-machine/main.sh.
 #
 # SNAPSYNC: the command. WORK: an empty directory. ONLY_FS="ext4 sshfs": those alone. PEERS and EDITS: how many, 3 and 6.
@@ -67,7 +67,7 @@ detach() {
     rm -rf --one-file-system "$WORK"/{plain,overlay,ssh,db} "$WORK"/*.img
 }
 
-# The main job on a mounted file system; prints what doctor says of it. Ends with 1 at the first thing that is wrong.
+# The main job on a mounted file system; prints what check says of it. Ends with 1 at the first thing that is wrong.
 job() { # job DIRECTORY SECOND: the cloud's place, and the same through another mount
     local db=$WORK/db left
     mkdir -p "$db"
@@ -93,7 +93,7 @@ job() { # job DIRECTORY SECOND: the cloud's place, and the same through another 
     ) >"$db/log" 2>&1 || { tail -n 3 "$db/log"; return 1; }
     "$SNAPSYNC" check "$db/w.db" --json >"$db/doctor.json" 2>&1 || { jq -r '.findings[] | select(.severity == "error") | .found' "$db/doctor.json"; return 1; }
     left=$(find "$1/cloud" -name '.snapsync-doctor-*' | wc -l)
-    [ "$left" = 0 ] || { echo "doctor left $left folders"; return 1; }
+    [ "$left" = 0 ] || { echo "check left $left folders"; return 1; }
     jq -r '.findings[] | select(.id == "placement") | .found' "$db/doctor.json"
 }
 
@@ -111,7 +111,7 @@ for kind in ext4 ext3 XFS Btrfs tmpfs overlayfs FAT exFAT sshfs bindfs; do
     second=$WORK/mnt
     [ "$kind" = sshfs ] && second=$WORK/mnt2
     if found=$(job "$WORK/mnt" "$second"); then
-        if peers=$(python3 "$here/../../Scripts/contention.py" "$SNAPSYNC" --peers "${PEERS:-3}" --edits "${EDITS:-6}" --cloud "$WORK/mnt/peers" ${second:+--other "$second/peers"} 2>&1); then
+        if peers=$(python3 "$here/../../Scripts/contention.py" "$SNAPSYNC" --peers "${PEERS:-3}" --edits "${EDITS:-6}" --location "$WORK/mnt/peers" ${second:+--other "$second/peers"} 2>&1); then
             echo "$kind: $found; $(head -n 1 <<<"$peers")"
         else
             echo "$kind: FAILED: $peers"

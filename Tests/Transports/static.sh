@@ -38,12 +38,12 @@ expect() { # expect STATUS TEXT WORD...: what the program does behind the preloa
     output=$(LD_PRELOAD=$WORK/early.so ./snapsync "$@" 2>&1 </dev/null) || code=$?
     [ "$code" = "$status" ] && [[ $output == *"$text"* ]] || fail "snapsync $*: ended with $code, not $status: $(head -n 2 <<<"$output")"
 }
-expect 66 "/nonexistent: there is no such database" sync --quiet --db /nonexistent
+expect 66 "/nonexistent: there is no such database" sync /nonexistent --quiet
 expect 64 "No command was given"
-expect 0 "added 3 notifications" generate --db "a phone.db" --notifications 3 --buckets 1
-expect 0 "is a writer of zone" init --db "a phone.db" --cloud cloud --role writer
-expect 0 "published version 1" sync --db "a phone.db"
-expect 0 "is a reader of zone" init --db watch.db --cloud cloud --role reader --create
-expect 0 "imported version 1" sync --db watch.db
+expect 0 "added 3 notifications" generate "a phone.db" --notifications 3 --buckets 1
+expect 0 "is a writer of zone" init "a phone.db" cloud --built-in
+expect 0 "published version 1" sync "a phone.db"
+expect 0 "is a reader of zone" join watch.db cloud
+expect 0 "imported version 1" sync watch.db
 [ "$(sqlite3 watch.db 'SELECT * FROM notifications ORDER BY id')" = "$(sqlite3 "a phone.db" 'SELECT * FROM notifications ORDER BY id')" ] || fail "the reader does not have the writer's rows"
 echo "static: all arguments are found behind a preloaded library that calls setenv; no arguments and no terminal: 64; writer and reader equal"

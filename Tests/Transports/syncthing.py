@@ -206,7 +206,7 @@ def writer_and_reader(pair):
     run("sync", "watch.db")
     expect_equal("phone.db", "watch.db")
     if "Syncthing" not in run("check", "watch.db", "-v"):
-        raise Failure("doctor does not say that Syncthing replicates the folder")
+        raise Failure("check does not say that Syncthing replicates the folder")
 
     key = sql("watch.db", "SELECT id FROM notifications WHERE readAt IS NULL ORDER BY id LIMIT 1")[0][0]
     sql("watch.db", "UPDATE notifications SET readAt = '2026-01-02T03:04:05Z' WHERE id = '%s'" % key)

@@ -89,7 +89,7 @@ import Testing
     @Test func parserTakesEveryCommandLine() throws {
         for promise in try Self.promises() { #expect(Self.refusedLines(of: promise.script) == [], "\(promise.name)") }
         #expect(Self.refusedLines(of: ["for d in a b; do snapsync sync $d.db --quiet 2> /dev/null; done"]) == [])
-        #expect(Self.refusedLines(of: ["snapsync sync a.db -q 2> /dev/null || true"]).count == 1)
-        #expect(Self.refusedLines(of: ["ls && snapsync synk --db a.db > log 2>&1; true"]).count == 1)
+        #expect(Self.refusedLines(of: ["snapsync sync a.db -x 2> /dev/null || true"]).count == 1)
+        #expect(Self.refusedLines(of: ["ls && snapsync synk a.db > log 2>&1; true"]).count == 1)
     }
 }

@@ -4,9 +4,9 @@
 # `parts=` on the kernel's command line says what is tried:
 #   news   NFS: how long it takes until a version that is published through one mount is in a database that is watched through another
 #   cache  the same, on mounts with `lookupcache=positive`
-#   nfs    NFS v4.2 and v3: the main job with kills, doctor; four peers on two mounts edit and sync without pause
-#   smb    SMB 3.1.1: the main job with kills, doctor, news, peers on two mounts; the main job in a share on FAT
-#   disks  FAT and exFAT: the main job with kills, doctor, peers
+#   nfs    NFS v4.2 and v3: the main job with kills, check; four peers on two mounts edit and sync without pause
+#   smb    SMB 3.1.1: the main job with kills, check, news, peers on two mounts; the main job in a share on FAT
+#   disks  FAT and exFAT: the main job with kills, check, peers
 # `edits=` says how many edits each peer makes.
 export PATH=/bin:/sbin HOME=/root
 mount -t proc proc /proc
@@ -49,7 +49,7 @@ detach() {
     rm -rf /export/*
 }
 
-# A writer on one mount, a reader on the other one; six exports are killed, and the next one goes on. Then what doctor says of the mount.
+# A writer on one mount, a reader on the other one; six exports are killed, and the next one goes on. Then what check says of the mount.
 job() { # job LABEL
     rm -rf /root/*
     snapsync init /root/w.db /mnt/a/cloud --built-in --name w >/tmp/job.log 2>&1 &&
@@ -72,18 +72,18 @@ job() { # job LABEL
         wait $export
         [ $? = 137 ] && killed=$((killed + 1))
     done 2>/dev/null
-    for words in "export --db /root/w.db" "import --db /root/r.db" "verify --all --local --db /root/r.db" "verify --local --db /root/w.db"; do
+    for words in "export /root/w.db" "import /root/r.db" "check /root/r.db --all-versions --local" "check /root/w.db --local"; do
         snapsync $words >/tmp/job.log 2>&1 || { fail "$1: $words: $(tail -n 2 /tmp/job.log)"; return 1; }
     done
     [ "$(sqlite3 /root/r.db "SELECT count(*) FROM notifications WHERE title = 'round 6'")" = 150 ] || fail "$1: the reader lacks the last round"
-    # The writer's doctor tries the file system out; it comes last, for its words are in the report.
+    # The writer's check tries the file system out; it comes last, for its words are in the report.
     for database in r w; do
         snapsync check /root/$database.db --json >/tmp/doctor.json 2>&1
-        errors=$(jq -r '.findings[] | select(.severity == "error") | .found' /tmp/doctor.json) || fail "$1: doctor: $(head -n 1 /tmp/doctor.json)"
-        [ -z "$errors" ] || fail "$1: doctor: $errors"
+        errors=$(jq -r '.findings[] | select(.severity == "error") | .found' /tmp/doctor.json) || fail "$1: check: $(head -n 1 /tmp/doctor.json)"
+        [ -z "$errors" ] || fail "$1: check: $errors"
     done
     left=$(find /mnt/a/cloud -name '.snapsync-doctor-*' | wc -l)
-    [ "$left" = 0 ] || fail "$1: doctor left $left folders"
+    [ "$left" = 0 ] || fail "$1: check left $left folders"
     say "$1: $killed of 6 exports killed, all well; $(jq -r '.findings[] | select(.id == "placement") | .found' /tmp/doctor.json)"
 }
 
@@ -114,7 +114,7 @@ news() { # news COMMAND LABEL ROUNDS
     kill $watch
     wait $watch
     say "$2: news after$times s"
-    $1 check /root/r.db --local >/dev/null || fail "$2: verify --local"
+    $1 check /root/r.db --local >/dev/null || fail "$2: check --local"
 }
 
 # Peers on two mounts, with edits without pause: everybody ends with 0, and all are equal.
@@ -122,7 +122,8 @@ peers() { # peers LABEL EDITS: four peers, two on each mount
     rm -rf /root/* /tmp/codes
     for number in 0 1 2 3; do
         mount=$([ $((number % 2)) = 0 ] && echo a || echo b)
-        snapsync join /root/d$number.db /mnt/$mount/peers --peer --name d$number >/dev/null || { fail "$1: init"; return 1; }
+        [ $number = 0 ] && how="init --peers --built-in" || how="join --peer"
+        snapsync $how /root/d$number.db /mnt/$mount/peers --name d$number >/dev/null || { fail "$1: init"; return 1; }
         sqlite3 /root/d$number.db "INSERT INTO buckets VALUES('own-$number', 'new', NULL, NULL, NULL, '2026-01-01T00:00:00Z', '2026-01-01T00:00:00Z', NULL)"
         snapsync sync /root/d$number.db >/dev/null || { fail "$1: the first sync"; return 1; }
     done
@@ -147,7 +148,7 @@ peers() { # peers LABEL EDITS: four peers, two on each mount
     [ "$(wc -l </tmp/codes)" = $((4 * $2)) ] || fail "$1: not every run has ended"
     say "$1: $(sort /tmp/codes | uniq -c | awk '{printf "%s runs ended with %s; ", $1, $2}')all four hold the same rows"
     grep -qv '^0$' /tmp/codes && fail "$1: a run did not end with 0"
-    snapsync check /root/d1.db --all-versions --local >/dev/null || fail "$1: verify --all --local"
+    snapsync check /root/d1.db --all-versions --local >/dev/null || fail "$1: check --all-versions --local"
 }
 
 # --- NFS: an exported directory, and two mounts that share no cache ---
@@ -173,7 +174,7 @@ if does news || does cache; then
                 label="NFS $version, $options, $command"
                 news $command "$label" 3 || fail "$label"
                 snapsync check /root/r.db --json >/tmp/doctor.json 2>/tmp/doctor.log
-                [ "$(jq -r '.findings[] | select(.id == "lookupCache") | .severity' /tmp/doctor.json)" = "$([ $options = sec=sys ] && echo notice)" ] || fail "$label: doctor: $(jq -c '.findings[] | select(.id == "lookupCache")' /tmp/doctor.json)"
+                [ "$(jq -r '.findings[] | select(.id == "lookupCache") | .severity' /tmp/doctor.json)" = "$([ $options = sec=sys ] && echo notice)" ] || fail "$label: check: $(jq -c '.findings[] | select(.id == "lookupCache")' /tmp/doctor.json)"
                 detach
             done
         done
