@@ -37,7 +37,7 @@ import Testing
         try scene.succeed("generate phone.db --notifications 2 --buckets 1")
         try scene.scratch.write("mine", to: "cloud/holiday.txt")
         try scene.refuse(
-            "init phone.db cloud --built-in", exit: 66, saying: ["cloud", "holds other files and is not a cloud", "give an empty directory"],
+            "init phone.db cloud --built-in", exit: 66, saying: ["cloud", "holds other files and is not a location", "give an empty directory"],
             watching: ["phone.db"])
         try scene.scratch.write("mine", to: "file")
         try scene.refuse(

@@ -56,7 +56,7 @@ import Testing
         try scene.expectFinding("error", "cloud", "cloud", exit: 66, saying: ["there is no cloud.json"])
         try scene.succeed("generate other.db --notifications 3 --buckets 1")
         try scene.succeed("init other.db cloud --built-in --name other")
-        try scene.expectFinding("error", "cloud", "phone.db", exit: 78, saying: ["this is the cloud", "not"], remedy: "mount the right directory")
+        try scene.expectFinding("error", "cloud", "phone.db", exit: 78, saying: ["this is the location", "not"], remedy: "mount the right directory")
         try scene.expectFinding("error", "zone", "cloud --zone None", exit: 66, saying: ["no such zone"])
         try scene.expectFinding("notice", "commits", "cloud", exit: 0, saying: ["nothing has been published yet"])
         // What is local is told all the same.
@@ -75,7 +75,7 @@ import Testing
         #expect(diagnosis.about("conflictCopies").first?.found.contains("zone.sync-conflict-20260301-080000-ABCDEFG.json") == true)
         let text = try scene.succeed("check cloud")
         #expect(
-            text.contains("2 files that are not the cloud's: ") && text.contains("readme.txt") && text.contains("notes\\u{1b}.txt") && !text.contains("\u{1b}"),
+            text.contains("2 files that are not the location's: ") && text.contains("readme.txt") && text.contains("notes\\u{1b}.txt") && !text.contains("\u{1b}"),
             "\(text)")
         #expect(!text.contains("stignore") && text.contains("folder of a killed doctor"))
         #expect(mkfifo(scene.scratch.path("\(Scene.zone)/commits/00000000000000000009.json"), 0o600) == 0)

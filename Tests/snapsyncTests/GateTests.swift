@@ -9,7 +9,7 @@ import Testing
     @Test func offMeansThatTheCloudIsNotTouched() throws {
         let scene = try Scene.phoneAndWatch()
         #expect(
-            try scene.succeed("config set watch.db sync off") == "watch.db: sync is off; changes go on being noted, and nothing is read from or sent to the cloud\n")
+            try scene.succeed("config set watch.db sync off") == "watch.db: sync is off; changes go on being noted, and nothing is read from or sent to the location\n")
         try scene.succeed("config set phone.db sync off")
         // A run that so much as opened the cloud would say that it is gone.
         try FileManager.default.moveItem(atPath: scene.scratch.path("cloud"), toPath: scene.scratch.path("away"))
@@ -21,7 +21,7 @@ import Testing
         let status = try scene.succeed("status watch.db")
         #expect(
             status.contains(
-                "  version 1; the cloud was not looked at\n  not synced: sync is turned off\n    hint: turn it on with: snapsync config set watch.db sync on\n"),
+                "  version 1; the location was not looked at\n  not synced: sync is turned off\n    hint: turn it on with: snapsync config set watch.db sync on\n"),
             "\(status)")
         #expect(status.contains("notifications: 30 entities of "))
         let gate = try #require(try scene.json("status watch.db")["gate"] as? [String: Any])
@@ -143,7 +143,7 @@ import Testing
         let before = try scene.database("watch.db").dump()
         let no = try answer("no", ["config", "set", "watch.db", "sync", "on"], in: scene)
         #expect(no.status == 0 && no.output == "")
-        for line in ["watch.db: reader watch, here is no version yet, the cloud has version 1", "here: 12 added, 0 changed, 0 removed; in the cloud: nothing"] {
+        for line in ["watch.db: reader watch, here is no version yet, the location has version 1", "here: 12 added, 0 changed, 0 removed; in the location: nothing"] {
             #expect(no.asked.contains(line), "\(no.asked)")
         }
         #expect(!no.asked.contains("would stop"), "\(no.asked)")
@@ -180,7 +180,7 @@ import Testing
             "sync watch.db", exit: 78,
             saying: ["watch.db: the entitlement ended at 2026-01-01T00:00:00.000Z", "renew the entitlement; what was changed here is kept"])
         let status = try scene.succeed("status watch.db")
-        #expect(status.contains("not synced: the entitlement ended at") && status.contains("version 1; the cloud was not looked at"))
+        #expect(status.contains("not synced: the entitlement ended at") && status.contains("version 1; the location was not looked at"))
         // An end that was seen is not undone by taking the file away.
         try FileManager.default.removeItem(atPath: scene.scratch.path("licence.json"))
         try scene.refuse("sync watch.db", exit: 78, saying: ["the entitlement ended at", "licence.json: the entitlement file cannot be read"])

@@ -52,7 +52,7 @@ import Testing
         #expect(try scene.cloudListing() == cloud)
         // Next time the same, in other words: the database has another name now.
         try scene.refuse(
-            "export backup.db", exit: 78, saying: ["its one publisher is the device phone, not phone-", "init --take-over"], watching: ["backup.db"])
+            "export backup.db", exit: 78, saying: ["its one publisher is the device phone, not phone-", "device claim"], watching: ["backup.db"])
     }
 
     @Test func firstImportReplacesOwnRowsOnlyWhereThatWasAskedFor() throws {
@@ -60,7 +60,7 @@ import Testing
         try scene.succeed("generate watch.db --notifications 2 --buckets 1 --seed 99")
         try scene.refuse(
             "join watch.db cloud --name watch", exit: 78,
-            saying: ["watch.db, table buckets", "rows that did not come from this cloud", "--replace"],
+            saying: ["watch.db, table buckets", "rows that did not come from this location", "--replace"],
             watching: ["watch.db"])
         try scene.succeed("join watch.db cloud --name watch --replace-local")
         try scene.succeed("import watch.db")

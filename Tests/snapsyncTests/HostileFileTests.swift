@@ -131,7 +131,7 @@ import Testing
         let other = try Scene.phone(notifications: 2, buckets: 1)
         try other.succeed("generate phone.db --mark-read 1")
         try other.succeed("export phone.db")
-        try cloud.refuse(saying: ["commits/00000000000000000002.json", "another cloud or zone"]) { scratch in
+        try cloud.refuse(saying: ["commits/00000000000000000002.json", "another location or zone"]) { scratch in
             try scratch.write(other.scratch.read(other.newest("commits")), to: cloud.commit)
         }
     }

@@ -259,7 +259,7 @@ import Testing
         let reasons = setAside.compactMap { $0["reason"] }
         #expect(setAside.count == 22, "\(reasons)")
         for reason in [
-            "it is a message of another cloud or zone", "its sender is not the device whose folder it lies in", "its format is 2; update snapsync here",
+            "it is a message of another location or zone", "its sender is not the device whose folder it lies in", "its format is 2; update snapsync here",
             "its body says another id or device than its place in the mailbox", "it is not a message of this format, or lacks a field",
             "an edit of notifications lacks its key or its time", "the numbers of its edits do not ascend",
             "it is about a dataset that this device does not have", "a row of notifications is another than the one that its edit names",

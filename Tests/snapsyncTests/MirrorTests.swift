@@ -26,7 +26,7 @@ import Testing
         #expect(second["versions"] as? Int == 3 && second["newestVersion"] as? Int == 4)
         #expect(try files("copy", in: scene) == files("cloud", in: scene))
         #expect(try scene.succeed("check copy --all-versions").contains("all is well"))
-        // A reader of the copy has what a reader of the cloud has.
+        // A reader of the copy has what a reader of the location has.
         try scene.succeed("join desk.db copy --name desk")
         try scene.succeed("sync desk.db")
         try scene.succeed("sync watch.db")

@@ -33,11 +33,11 @@ import Testing
             rows
                 + "INSERT OR REPLACE INTO buckets(id, name, createdAt, updatedAt) VALUES('\(taken)', 'Own name', '2030-01-01T00:00:00Z', '2030-01-01T00:00:00Z')"
         )
-        let saying = ["table buckets", "did not come from this cloud", "--adopt", "--replace"]
+        let saying = ["table buckets", "did not come from this location", "--adopt", "--replace"]
         try scene.refuse("join watch.db cloud --name watch", exit: 78, saying: saying, watching: ["watch.db"])
         try scene.succeed("join watch.db cloud --name watch --keep-local")
         let warnings = try #require(try scene.json("import watch.db")["warnings"] as? [String])
-        let kept = try #require(warnings.first { $0.hasPrefix("buckets: 1 own row gave way to the cloud's and is kept in watch.db.snapsync-kept/") })
+        let kept = try #require(warnings.first { $0.hasPrefix("buckets: 1 own row gave way to the location's and is kept in watch.db.snapsync-kept/") })
         #expect(
             try scene.database("watch.db").run(
                 "SELECT count(*) FROM buckets WHERE id = 'mine' OR name = 'Own name'; SELECT title FROM notifications WHERE id = 'n'") == "1\nOwn\n")
@@ -73,7 +73,7 @@ import Testing
         try scene.database("a.db").run("UPDATE t SET v = 'of a' WHERE id = '2'; UPDATE t SET w = 'of a' WHERE id = '3'")
         try scene.sync("a")
         try scene.succeed(Scene.setUp("b.db", as: role, "--keep-local"))
-        #expect(try scene.succeed("sync b.db").contains("own rows gave way to the cloud's and are kept in b.db.snapsync-kept/"))
+        #expect(try scene.succeed("sync b.db").contains("own rows gave way to the location's and are kept in b.db.snapsync-kept/"))
         try scene.sync("a", "b")
         let rows = ["1|\(isWaiting ? "waits" : "x")|x", "2|of a|p", "3|q|of a"].joined(separator: "\n") + "\n"
         for name in ["a", "b"] { #expect(try scene.database("\(name).db").run("SELECT * FROM t ORDER BY id") == rows) }

@@ -19,7 +19,7 @@ extension Scene {
         let cloud = scratch.exists("cloud") ? try FileListing(of: scratch.path("cloud"), foldersToo: foldersToo) : nil
         let run = try run(line, environment: environment)
         // What is known without the cloud is shown by status all the same.
-        let showing = line.hasPrefix("status ") ? "the cloud was not looked at" : nil
+        let showing = line.hasPrefix("status ") ? "the location was not looked at" : nil
         Self.checkRefusal(run, exit: code, saying: fragments, showing: showing, at: location)
         for (name, dump) in databases { #expect(try database(name).dump() == dump, "\(name) was changed", sourceLocation: location) }
         if let cloud { #expect(try FileListing(of: scratch.path("cloud"), foldersToo: foldersToo) == cloud, "the cloud was changed", sourceLocation: location) }

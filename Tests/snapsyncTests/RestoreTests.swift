@@ -186,7 +186,7 @@ import Testing
         let counts = try scene.succeed("diff cloud 1 3 --dataset notifications").split(separator: "\n").last
         #expect(counts == "notifications: 0 added, 6 changed, 2 removed, 7,992 unchanged")
         #expect(try scene.succeed("diff phone.db 4 local").hasSuffix("notifications: 0 added, 0 changed, 0 removed, 7,997 unchanged\n"))
-        #expect(try scene.succeed("sync watch.db -n").contains("here: 0 added, 9 changed, 3 removed; in the cloud: nothing"))
+        #expect(try scene.succeed("sync watch.db -n").contains("here: 0 added, 9 changed, 3 removed; in the location: nothing"))
 
         try scene.succeed("restore phone.db 2")
         #expect(try scene.contents("phone.db") == contents[2])
@@ -264,7 +264,7 @@ import Testing
     @Test func cloudThatIsTheSameIsLeftAlone() throws {
         let scene = try Scene.phone()
         let before = try scene.cloudListing()
-        #expect(try scene.succeed("export phone.db --replace --yes").hasPrefix("the cloud has this device's data already\n"))
+        #expect(try scene.succeed("export phone.db --replace --yes").hasPrefix("the location has this device's data already\n"))
         #expect(try FileListing(of: scene.scratch.path("cloud/private/ZentikSyncZone/commits")).entries.count == 2)
         #expect(before.entries.keys.filter { $0.contains("commits/") }.count == 1)
         try scene.refuse("undo phone.db", exit: 66, saying: ["nothing to undo"], watching: ["phone.db"])

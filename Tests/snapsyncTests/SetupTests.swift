@@ -89,14 +89,14 @@ import Testing
         let other = try FileListing(of: scene.scratch.path("other"))
         for line in ["import watch.db", "export phone.db", "status watch.db", "check phone.db --read-data"] {
             try scene.refuse(
-                line + " other", exit: 78, saying: ["other", "this is the cloud ", "mount the right directory"], watching: ["watch.db", "phone.db"])
+                line + " other", exit: 78, saying: ["other", "this is the location ", "mount the right directory"], watching: ["watch.db", "phone.db"])
         }
         #expect(try FileListing(of: scene.scratch.path("other")) == other)
         // Swapped under the same path, it is refused as well.
         try FileManager.default.moveItem(atPath: scene.scratch.path("cloud"), toPath: scene.scratch.path("away"))
         try FileManager.default.moveItem(atPath: scene.scratch.path("other"), toPath: scene.scratch.path("cloud"))
-        try scene.refuse("sync watch.db", exit: 78, saying: ["this is the cloud "], watching: ["watch.db"])
-        try scene.refuse("sync phone.db", exit: 78, saying: ["this is the cloud "], watching: ["phone.db"])
+        try scene.refuse("sync watch.db", exit: 78, saying: ["this is the location "], watching: ["watch.db"])
+        try scene.refuse("sync phone.db", exit: 78, saying: ["this is the location "], watching: ["phone.db"])
     }
 
     @Test func zonesOfOneCloudAreApart() throws {

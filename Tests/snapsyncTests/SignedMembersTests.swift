@@ -169,7 +169,7 @@ import Testing
                 "other is no member"
             ),
             ("flip(p, len(read(p)) - 3, 0)", "invalid signature"),
-            ("m['zone'] = 'private/Other'; write(p, seal(m, 'message', keys_of('watch')))", "another cloud or zone"),
+            ("m['zone'] = 'private/Other'; write(p, seal(m, 'message', keys_of('watch')))", "another location or zone"),
         ] {
             try scene.restoreCloud()
             try scene.forge(message + forgery)

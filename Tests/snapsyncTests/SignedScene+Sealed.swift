@@ -64,7 +64,7 @@ extension SignedScene {
             .sorted { "\($0["id"] ?? "")" < "\($1["id"] ?? "")" }
     }
 
-    /// Sees that some texts stand nowhere in the cloud: neither as they are nor in base64, hexadecimal digits or anything that can be decompressed.
+    /// Sees that some texts stand nowhere in the location: neither as they are nor in base64, hexadecimal digits or anything that can be decompressed.
     func expectNowhere(_ texts: [String], in folders: [String] = ["cloud"], at location: SourceLocation = #_sourceLocation) throws {
         let list = try String(decoding: JSONSerialization.data(withJSONObject: texts), as: UTF8.self)
         let found = try unseal(

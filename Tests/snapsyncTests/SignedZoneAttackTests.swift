@@ -49,10 +49,10 @@ import Testing
         try scene.succeed("sync other.db")
         try scene.succeed("generate other.db --mark-read 1")
         try scene.succeed("sync other.db")
-        try scene.attack("shutil.copy(commit_path(2, 'cloud2/private/ZentikSyncZone'), commit_path(2))", saying: ["another cloud or zone"])
+        try scene.attack("shutil.copy(commit_path(2, 'cloud2/private/ZentikSyncZone'), commit_path(2))", saying: ["another location or zone"])
         // The whole zone, in the place of ours.
         try scene.attack(
-            "shutil.rmtree(ZONE); shutil.copytree('cloud2/private/ZentikSyncZone', ZONE)", saying: ["another cloud or zone"], independently: false)
+            "shutil.rmtree(ZONE); shutil.copytree('cloud2/private/ZentikSyncZone', ZONE)", saying: ["another location or zone"], independently: false)
     }
 
     @Test func theListOfMembersCannotBeForged() throws {
@@ -84,7 +84,7 @@ import Testing
             (
                 "l = statement(l, s, action='add', by='phone', device='x', role='reader', key=k.key, sealKey=k.seal_key, floor=floor, cloud='"
                     + String(repeating: "0", count: 8)
-                    + "-0000-4000-8000-000000000000'); " + put, "another cloud or zone"
+                    + "-0000-4000-8000-000000000000'); " + put, "another location or zone"
             ),
         ] {
             try scene.attack(stranger + "c0 = load(1); " + forgery, saying: ["list of members", says], independently: false)

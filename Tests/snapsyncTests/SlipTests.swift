@@ -64,7 +64,7 @@ import Testing
         try scene.succeed("generate watch.db --notifications 3 --buckets 1 --seed 9")
         let line = "join watch.db cloud --name watch"
         try scene.refuse(
-            line, exit: 78, saying: ["watch.db, table buckets", "rows that did not come from this cloud", "--adopt", "--replace"], watching: ["watch.db"])
+            line, exit: 78, saying: ["watch.db, table buckets", "rows that did not come from this location", "--adopt", "--replace"], watching: ["watch.db"])
         try scene.succeed(line + " --adopt")
         try scene.sync("watch")
         #expect(try scene.value("SELECT count(*) FROM notifications", in: "watch.db") == "33")

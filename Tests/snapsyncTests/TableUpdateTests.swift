@@ -190,7 +190,7 @@ import Testing
         for line in ["describe --update --remove t", "sync"] { try scene.succeed("\(line) a.db") }
         if seesIt { try scene.succeed("sync b.db") }
         for line in ["describe --update --tables t", "sync"] { try scene.succeed("\(line) a.db") }
-        #expect(try scene.succeed("sync b.db").contains("t: 2 own rows gave way to the cloud's and are kept in b.db.snapsync-kept/"))
+        #expect(try scene.succeed("sync b.db").contains("t: 2 own rows gave way to the location's and are kept in b.db.snapsync-kept/"))
         #expect(try scene.rows("a", table: "t") == ["x|1", "y|2"] && scene.rows("b", table: "t") == ["x|1", "y|2"])
         let kept = try #require(try FileManager.default.contentsOfDirectory(atPath: scene.scratch.path("b.db.snapsync-kept")).first)
         try scene.succeed("import b.db --add --file b.db.snapsync-kept/\(kept)")

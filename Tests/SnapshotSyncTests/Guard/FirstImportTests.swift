@@ -52,7 +52,7 @@ import Testing
         #expect(error.code == .refused && error.reason.contains("not imported"))
         let report = try await scene.importNewest("two")
         #expect(try rows(scene) == "a|cloud|1\nmine|own|3\nsame|s|1\n")
-        #expect(report.warnings.contains { $0.hasPrefix("settings: 1 own row gave way to the cloud's and is kept in ") })
+        #expect(report.warnings.contains { $0.hasPrefix("settings: 1 own row gave way to the location's and is kept in ") })
         // Exactly the loser is in the copy, which any JSON program reads.
         #expect(try kept(scene).contains(#"{"id":"a","color":"own","size":2,"updatedAt":"2025-01-01T00:00:00Z"}"#))
         #expect(try !kept(scene).contains("mine") && !kept(scene).contains("same"))

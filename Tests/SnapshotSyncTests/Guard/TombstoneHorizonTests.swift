@@ -119,7 +119,7 @@ import Testing
         try scene.run("away", "UPDATE notifications SET title = 'edited after it was deleted' WHERE id = 'a'")
         #expect(try await scene.importNewest("away").datasets.allSatisfy { $0.blocks == nil })
         #expect(try scene.run("away", "SELECT id, title FROM notifications ORDER BY id") == "a|edited after it was deleted\ne|second\n")
-        // What the cloud has forgotten is forgotten here, too.
+        // What the location has forgotten is forgotten here, too.
         #expect(try scene.run("away", "SELECT count(*) FROM snapsync_tombstones") == "0\n")
     }
 
