@@ -60,6 +60,7 @@ test-page: ## open the page of `snapsync status --html` in Chromium, which is in
 ONLY ?=
 test-transports: setup ## try the command on real file systems and sync tools; installs what each needs, skips with a reason what cannot run here (ONLY="filesystems syncthing")
 	$(SWIFT) build $(QUICK) --product snapsync
+	$(SWIFT) build $(QUICK) --product snapsync-examples
 	@Tests/Transports/run.sh "$$($(SWIFT) build $(QUICK) --show-bin-path)/snapsync" $(ONLY)
 
 test-ceph: setup ## run the tests with a bucket on Ceph's object store, as root, and four peers on two gateways of Ceph and of SeaweedFS; installs Debian's packages
@@ -102,6 +103,8 @@ ROWS ?= 1000000
 BEFORE ?=
 bench: setup ## the program that `make install` makes, beside an earlier program (BEFORE=/path/to/snapsync, ROWS=1000000)
 	@$(MAKE) --no-print-directory install DESTDIR="$(CURDIR)/build/bench" PREFIX=/usr
+	$(SWIFT) build $(STATIC) --product snapsync-examples
+	@cp "$$($(SWIFT) build $(STATIC) --show-bin-path)/snapsync-examples" build/bench/usr/bin/
 	@Benchmarks/bench.py build/bench/usr/bin/snapsync --rows $(ROWS) $(addprefix --before ,$(BEFORE))
 
 install: setup ## install snapsync, its manual pages and completions for bash, zsh and fish into PREFIX (default /usr/local)

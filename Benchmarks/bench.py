@@ -26,7 +26,7 @@ class Program:
         os.sync()
         with tempfile.TemporaryFile() as output:
             begin = time.monotonic()
-            process = subprocess.Popen([self.path, *map(str, words)], cwd=self.folder, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+            process = subprocess.Popen([self.path + ("-examples" if words[0] == "generate" else ""), *map(str, words)], cwd=self.folder, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
             _, status, usage = os.wait4(process.pid, 0)
             took, process.returncode = (time.monotonic() - begin) * 1000, os.waitstatus_to_exitcode(status)
             output.seek(0)

@@ -31,7 +31,8 @@ package struct HintCommands {
         while let start = words[next...].firstIndex(where: { $0.exact.hasSuffix("snapsync") }) {
             let names = words[(start + 1)...].map(Self.withoutComma), path = CommandPath(names), end = start + path.count
             next = start + 1
-            guard path.takesDatabase, end < words.count, !(names.count > path.count && names[path.count].exact == place.exact) else { continue }
+            let isNamed = words[min(end + 1, words.count)...].joined(separator: " ").exact.hasPrefix(place)
+            guard path.takesDatabase, end < words.count, !isNamed else { continue }
             let word = names[path.count - 1]
             words[end] = "\(word) \(place)\(words[end].dropFirst(word.count))"
             next = end + 1

@@ -75,7 +75,7 @@ class Place:
         return os.path.join(self.folder, name)
 
     def run(self, *arguments, expect=0):
-        done = subprocess.run([COMMAND, *arguments], cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL, capture_output=True)
+        done = subprocess.run([COMMAND + ("-examples" if arguments[0] == "generate" else ""), *arguments], cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL, capture_output=True)
         if done.returncode != expect:
             raise AssertionError(f"{arguments} ended with {done.returncode}: {done.stderr.decode()}")
         return done.stdout

@@ -33,7 +33,7 @@ class Devices:
         self.succeed("sync", "watch.db")
 
     def run(self, *words):
-        return subprocess.run([self.command, *words], cwd=self.folder, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        return subprocess.run([self.command + ("-examples" if words[0] == "generate" else ""), *words], cwd=self.folder, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def succeed(self, *words):
         done = self.run(*words)

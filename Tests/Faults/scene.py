@@ -41,7 +41,8 @@ class Scene:
 
     def run(self, line):
         """Runs the command with the words of a line; returns its exit code, what it prints and what it complains about."""
-        done = subprocess.run([self.command] + self.words(line), cwd=self.path, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120)
+        words = self.words(line)
+        done = subprocess.run([self.command + ("-examples" if words[0] == "generate" else "")] + words, cwd=self.path, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120)
         return done.returncode, done.stdout.decode(), done.stderr.decode()
 
     def succeed(self, line):

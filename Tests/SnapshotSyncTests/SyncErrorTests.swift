@@ -26,7 +26,7 @@ import Testing
 
     @Test(arguments: [
         (SyncError.DatabaseFault.notFound, SyncError.Code.nothingThere), (.damaged, .dataRefused), (.badRow, .dataRefused), (.foreignKeyViolated, .dataRefused),
-        (.busy, .tryAgainLater), (.running, .tryAgainLater), (.permissionDenied, .permissionDenied), (.notInitialized, .refused),
+        (.busy, .tryAgainLater), (.running, .tryAgainLater), (.permissionDenied, .permissionDenied), (.notInitialized, .nothingThere),
         (.schemaMismatch, .refused), (.diskFull, .inputOutput), (.inputOutput, .inputOutput),
     ])
     func everyCodeOfTheDatabaseHasItsMeaning(code: SyncError.DatabaseFault, expected: SyncError.Code) {

@@ -74,7 +74,7 @@ job() { # job DIRECTORY SECOND: the cloud's place, and the same through another 
     (
         set -e
         "$SNAPSYNC" init "$db/w.db" "$1/cloud" --built-in --name w
-        "$SNAPSYNC" generate "$db/w.db" --notifications 150 --buckets 8
+        "$SNAPSYNC-examples" generate "$db/w.db" --notifications 150 --buckets 8
         "$SNAPSYNC" export "$db/w.db"
         "$SNAPSYNC" join "$db/r.db" "$2/cloud" --name r
         "$SNAPSYNC" import "$db/r.db"

@@ -169,7 +169,7 @@ class Pair:
 
 
 def run(*words, status=0):
-    done = subprocess.run([SNAPSYNC, *words], capture_output=True, text=True, cwd=WORK)
+    done = subprocess.run([SNAPSYNC + ("-examples" if words[0] == "generate" else ""), *words], capture_output=True, text=True, cwd=WORK)
     if done.returncode != status:
         raise Failure("snapsync %s ended with %d: %s%s" % (" ".join(words), done.returncode, done.stdout, done.stderr))
     return done.stdout

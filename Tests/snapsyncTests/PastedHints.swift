@@ -4,6 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
+@testable import CommandSupport
 @testable import snapsync
 
 /// The commands in the hints that runs print: each must run when it is pasted.
@@ -19,6 +20,7 @@ enum PastedHints {
     static func check(
         _ run: ProgramRun, _ words: [String], in folder: String, environment: [String: String], at location: SourceLocation = #_sourceLocation
     ) {
+        Program.root = Snapsync.self
         for line in run.errorText.split(separator: "\n") {
             guard let place = line.range(of: "hint: ") else { continue }
             for clause in line[place.upperBound...].split(whereSeparator: { ";()".contains($0) }) {
@@ -44,7 +46,7 @@ enum PastedHints {
             try copy.copy(folder, to: "there")
             let there = copy.path("there"), moved = { (text: String) in text.replacingOccurrences(of: folder, with: there) }
             // A database knows its cloud and its other files by absolute paths.
-            for name in zip(arguments, arguments.dropFirst()).filter({ $0.0 == "--db" }).map(\.1) where copy.exists("there/\(name)") {
+            for name in arguments where name.hasSuffix(".db") && copy.exists("there/\(name)") {
                 _ = try? SQLiteShell(name, in: there).run("UPDATE snapsync_settings SET value = replace(value, '\(folder)', '\(there)')")
             }
             let run = try BuiltCommand.run(arguments.map(moved), in: there, environment: environment.mapValues(moved))
@@ -70,14 +72,15 @@ enum PastedHints {
         // A command ends where prose begins, which its options never follow.
         let options = said.lastIndex { $0.hasPrefix("--") } ?? 0
         let parsed = (options + 1...said.count).reversed().lazy.compactMap { end in
-            (try? Snapsync.parseAsRoot(Array(said.prefix(end)))).map { (Array(said.prefix(end)), type(of: $0)) }
+            (try? Snapsync.parseAsRoot(Array(said.prefix(end)))).map { _ in Array(said.prefix(end)) }
         }
         // Without an option, it names the command: what it needs, a person decides.
-        guard let (pasted, type) = parsed.first else { return options > 0 ? .wrong("it does not parse: snapsync \(command)") : .prose }
+        guard let pasted = parsed.first else { return options > 0 ? .wrong("it does not parse: snapsync \(command)") : .prose }
         let isElsewhere = [" on ", " there", "have the writer run"].contains { " \(clause)".contains($0) }
-        let needs = words.contains("--db") && Snapsync.usageString(for: type).contains("--db") && !isElsewhere
-        guard !needs || pasted.contains("--db") || pasted.contains("--cloud") else { return .wrong("it lacks --db: snapsync \(command)") }
-        return isElsewhere || !pasted.contains("--db") ? .prose : .runs(pasted)
+        let hasDatabase = words.dropFirst(CommandPath(words).count).contains { $0.hasSuffix(".db") }, names = pasted.contains { $0.hasSuffix(".db") }
+        let needs = hasDatabase && CommandPath(pasted).takesDatabase && !isElsewhere
+        guard !needs || names || pasted.contains(where: { $0.contains("/") }) else { return .wrong("it lacks the database: snapsync \(command)") }
+        return isElsewhere || !names ? .prose : .runs(pasted)
     }
 }
 
@@ -91,11 +94,11 @@ struct PastedHintTests {
         ),
         ("snapsync zone approve x", "snapsync zone approve 'a b.db' x"),
         ("snapsync zone, or snapsync conflicts", "snapsync zone, or snapsync conflicts 'a b.db'"),
-        ("run: snapsync sync c.db", "run: snapsync sync c.db"),
+        ("run: snapsync sync 'a b.db'", "run: snapsync sync 'a b.db'"),
         ("snapsync conflicts", "snapsync conflicts 'a b.db'"),
     ]) func commandGetsTheDatabaseOfItsRun(_ hint: String, _ completed: String) {
-        #expect(HintCommands(in: ["sync", "a b.db"]).complete(hint) == completed)
-        #expect(HintCommands(in: ["sync", "--db=a b.db", "--quiet"]).complete(hint) == completed)
-        #expect(HintCommands(in: ["log", "c"]).complete(hint) == hint)
+        Program.root = Snapsync.self
+        #expect(HintCommands(place: "a b.db").complete(hint) == completed)
+        #expect(HintCommands(place: nil).complete(hint) == hint)
     }
 }

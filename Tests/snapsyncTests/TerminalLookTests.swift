@@ -3,6 +3,7 @@ import SnapshotSync
 import TestSupport
 import Testing
 
+@testable import CommandSupport
 @testable import snapsync
 
 /// How lines look on a terminal: the width of help, the colours, and the line of progress.

@@ -91,7 +91,7 @@ import Testing
         let rows = try scene.writer.run("SELECT * FROM things ORDER BY id")
         try restart(scene, from: "unintended")
         let error = await #expect(throws: SyncError.self) { try await scene.export() }
-        #expect(error?.code == .refused && error?.hint?.contains("--take-over") == true, "\(error?.description ?? "none")")
+        #expect(error?.code == .refused && error?.hint?.contains("device claim") == true, "\(error?.description ?? "none")")
         #expect(try scene.writer.run("SELECT * FROM things ORDER BY id") == rows)
         #expect(try await scene.cloud.history(in: scene.zone).count == 2)
         #expect(try await scene.importNewest().version == 2)

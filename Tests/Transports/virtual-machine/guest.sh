@@ -53,7 +53,7 @@ detach() {
 job() { # job LABEL
     rm -rf /root/*
     snapsync init /root/w.db /mnt/a/cloud --built-in --name w >/tmp/job.log 2>&1 &&
-        snapsync generate /root/w.db --notifications 150 --buckets 8 >>/tmp/job.log 2>&1 &&
+        snapsync-examples generate /root/w.db --notifications 150 --buckets 8 >>/tmp/job.log 2>&1 &&
         snapsync export /root/w.db >>/tmp/job.log 2>&1 &&
         snapsync join /root/r.db /mnt/b/cloud --name r >>/tmp/job.log 2>&1 &&
         snapsync import /root/r.db >>/tmp/job.log 2>&1 || { fail "$1: $(tail -n 2 /tmp/job.log)"; return 1; }
@@ -91,7 +91,7 @@ job() { # job LABEL
 news() { # news COMMAND LABEL ROUNDS
     rm -rf /root/*
     $1 init /root/w.db /mnt/a/cloud --built-in --name w >/dev/null || return 1
-    $1 generate /root/w.db --notifications 20 --buckets 2 >/dev/null
+    snapsync-examples generate /root/w.db --notifications 20 --buckets 2 >/dev/null
     $1 export /root/w.db >/dev/null || return 1
     $1 join /root/r.db /mnt/b/cloud --name r >/dev/null || return 1
     $1 import /root/r.db >/dev/null || return 1

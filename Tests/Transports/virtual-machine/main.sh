@@ -31,6 +31,7 @@ put() { # put FILE NAME: a program and the libraries that it needs
     ldd "$1" 2>/dev/null | grep -o '/[^ ]*' | while read -r library; do install -D "$library" "$root/$library"; done
 }
 put "$SNAPSYNC" snapsync
+put "$SNAPSYNC-examples" snapsync-examples
 [ -z "${SNAPSYNC_OTHER:-}" ] || put "$SNAPSYNC_OTHER" snapsync-other
 for program in bash sqlite3 jq mount.nfs rpc.nfsd rpc.mountd exportfs rpcbind smbd smbpasswd mount.cifs mkfs.ext4 mkfs.vfat mkfs.exfat; do
     put "$(command -v $program)" "$program"
