@@ -8,7 +8,7 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from verify_zone import document, sha, words
 
-ZONE = "cloud/private/ZentikSyncZone"
+ZONE = "cloud/private/" + ("main" if os.path.isdir("cloud/private/main") else "ZentikSyncZone")
 
 
 class Keys:

@@ -48,13 +48,13 @@ import Testing
         }
         let doctor = try scene.run("check new.db")
         #expect(doctor.status == 75 && doctor.text.contains(Self.waits), "\(doctor.status) \(doctor.text)")
-        let verify = try scene.run("check cloud --read-data")
+        let verify = try scene.run("check cloud --read-data --zone ZentikSyncZone")
         #expect(verify.status == 75 && (verify.text + verify.errorText).contains(Self.waits), "\(verify.status) \(verify.text)\(verify.errorText)")
 
         try scene.scratch.age(file, minutes: 11)
         let old = try scene.run("import new.db")
         #expect(old.status == 65 && !old.errorText.contains(Self.waits), "\(old.status) \(old.errorText)")
-        #expect(try scene.run("check cloud --read-data").status == 65)
+        #expect(try scene.run("check cloud --read-data --zone ZentikSyncZone").status == 65)
         if try scene.run("import watch.db").status == 65 { #expect(try scene.contents("watch.db") == before) }
 
         try whole.write(to: URL(fileURLWithPath: scene.scratch.path(file)))

@@ -13,8 +13,8 @@ import Testing
             Scene.checkRefusal(
                 run, exit: 78,
                 saying: [
-                    "store failed: dataset notifications: its asset would be larger than the limit of 20000 bytes; nothing was published",
-                    "delete what is no longer needed", "--asset-limit",
+                    "refused: dataset notifications: its asset would be larger than the limit of 20000 bytes; nothing was published",
+                    "delete what is no longer needed", "asset-limit",
                 ])
         }
         #expect(try scene.json("status phone.db")["newestVersion"] == nil)
@@ -25,7 +25,8 @@ import Testing
         }
         #expect(left == [])
 
-        #expect(try scene.json("export --db phone.db --asset-limit 1MB")["version"] as? Int == 1)
+        #expect(try scene.succeed("config set phone.db asset-limit 1MB") == "phone.db: asset-limit is 1000000\n")
+        #expect(try scene.json("export phone.db")["version"] as? Int == 1)
         #expect(try scene.json("status phone.db")["assetLimit"] as? Int == 1_000_000)
     }
 
@@ -33,12 +34,14 @@ import Testing
         let scene = try Scene.phoneAndWatch(notifications: 100, buckets: 4)
         let size = try scene.scratch.read(scene.asset("notifications")).count
         try scene.succeed("generate phone.db --notifications 100 --buckets 1 --seed 5")
-        let run = try scene.run("export --db phone.db --asset-limit \(size + 1000)")
+        try scene.succeed("config set phone.db asset-limit \(size + 1000)")
+        let run = try scene.run("export phone.db")
         #expect(run.status == 78, "\(run.errorText)")
         #expect(try scene.json("log phone.db")["newestVersion"] as? Int == 1)
         try scene.succeed("check watch.db --all-versions")
         // With room again, nothing is lost.
-        try scene.succeed("export --db phone.db --asset-limit 250MB")
+        try scene.succeed("config set phone.db asset-limit 250MB")
+        try scene.succeed("export phone.db")
         try scene.sync("watch")
         #expect(try scene.contents("watch.db") == scene.contents("phone.db"))
     }
@@ -47,7 +50,8 @@ import Testing
         let scene = try Scene.phone(notifications: 200, buckets: 4)
         let size = try scene.scratch.read(scene.asset("notifications")).count
         func warnings(limit: Int) throws -> [String] {
-            try #require(try scene.json("export --full --db phone.db --asset-limit \(limit)")["warnings"] as? [String])
+            try scene.succeed("config set phone.db asset-limit \(limit)")
+            return try #require(try scene.json("export phone.db --full")["warnings"] as? [String])
         }
         #expect(try warnings(limit: size * 2) == [])
         let told = try warnings(limit: size * 10 / 9)

@@ -121,11 +121,11 @@ import Testing
         #expect(lines[0].hasPrefix("damaged: version 1, buckets_data (assets/buckets_data/00000000000000000001-"))
         #expect(lines[1].contains("notifications_data (assets/notifications_data/") && lines[1].contains("hint: "), "\(lines[1])")
 
-        // What verify says, cat says, and prints nothing behind the block before.
-        let cat = try scene.run("show cloud notifications")
-        #expect(cat.status == 65)
-        #expect(cat.errorText.contains("block 2 of notifications_data@1") && cat.errorText.contains("do not match the hash"), "\(cat.errorText)")
-        let whole = Data(cat.output)
+        // What check says, show says, and prints nothing behind the block before.
+        let shown = try scene.run("show cloud notifications")
+        #expect(shown.status == 65)
+        #expect(shown.errorText.contains("block 2 of notifications_data@1") && shown.errorText.contains("do not match the hash"), "\(shown.errorText)")
+        let whole = Data(shown.output)
         #expect(!whole.isEmpty && !String(decoding: whole, as: UTF8.self).hasSuffix("]}\n"))
 
         // The writer has the data: its next export of what changed mends the version.

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Directories that are missing, empty, no cloud, or a cloud of another time.
+/// Directories that are missing, empty, no location, or a location of another time.
 @Suite(.runsPrograms) struct BadDirectoryTests {
     private static let commands = [
         "import watch.db", "sync watch.db", "status watch.db", "check watch.db --read-data", "export phone.db", "sync phone.db",
@@ -75,8 +75,8 @@ import Testing
             // A beginning of a file that is young would count as still arriving.
             try scene.scratch.age(marker.file, minutes: 60)
             try refuseEverything(scene, exit: marker.code, saying: marker.says, ["import watch.db", "export phone.db"])
-            try scene.refuse("log cloud", exit: marker.code, saying: marker.says)
-            try scene.refuse("join new.db cloud", exit: marker.code, saying: marker.says)
+            try scene.refuse("log cloud --zone ZentikSyncZone", exit: marker.code, saying: marker.says)
+            try scene.refuse("join new.db cloud --zone ZentikSyncZone", exit: marker.code, saying: marker.says)
             #expect(!scene.scratch.exists("new.db"))
             try scene.scratch.write(before, to: marker.file)
         }
@@ -88,9 +88,10 @@ import Testing
         try scene.succeed("init phone.db cloud --built-in --name phone")
         try scene.refuse(
             "join watch.db cloud", exit: 66, saying: ["nothing has been published yet", "snapsync sync on phone"])
-        // With the tables there is nothing that the zone would have to say.
+        // With a dataset file there is nothing that the zone would have to say.
         try scene.succeed("generate watch.db --notifications 0 --buckets 0")
-        try scene.succeed("join watch.db cloud")
+        try scene.scratch.write(scene.run("tables describe watch.db").output, to: "watch.json")
+        try scene.succeed("join watch.db cloud --datasets watch.json")
         for line in ["import watch.db", "sync watch.db", "show watch.db buckets", "check watch.db --read-data", "show cloud buckets"] {
             try scene.refuse(line, exit: 66, saying: ["nothing has been published yet", "run snapsync export on the writer first"], watching: ["watch.db"])
         }

@@ -147,7 +147,7 @@ import Testing
         let before = try scene.scratch.read("text.db")
         for line in ["export text.db", "status text.db", "generate text.db", "join text.db cloud"] {
             let run = try scene.run(line)
-            Scene.checkRefusal(run, exit: 65, saying: ["text.db", "not a SQLite database", "--db"])
+            Scene.checkRefusal(run, exit: 65, saying: ["text.db", "not a SQLite database", "check the path"])
         }
         #expect(try scene.scratch.read("text.db") == before)
         try scene.refuse("export none.db", exit: 66, saying: ["none.db", "there is no such database", "check the path"])

@@ -23,13 +23,13 @@ import Testing
         let place = "\(devices.location) --endpoint \(server.endpoint)"
         func refuse(_ line: String, at location: SourceLocation = #_sourceLocation) throws {
             let run = try devices.run(line)
-            #expect(run.status == 78 && run.errorText.contains(words) && run.errorText.contains("--role writer"), "\(run.errorText)", sourceLocation: location)
+            #expect(run.status == 78 && run.errorText.contains(words) && run.errorText.contains("init without --peers"), "\(run.errorText)", sourceLocation: location)
         }
-        try refuse("init desk.db --peers --built-in \(place) --name desk")
+        try refuse("init desk.db \(place) --peers --built-in --name desk")
         #expect(try devices.keys().isEmpty, "a refused set-up leaves nothing")
-        let setUp = try devices.succeed("init phone.db --built-in \(place) --name phone")
-        #expect(setUp.contains("warning: the store does not keep what a cloud needs: ") && setUp.contains(words), "\(setUp)")
-        try refuse("init desk.db --peers --built-in \(place) --name desk")
+        let setUp = try devices.succeed("init phone.db \(place) --built-in --name phone")
+        #expect(setUp.contains("warning: the store does not keep what a location needs: ") && setUp.contains(words), "\(setUp)")
+        try refuse("init desk.db \(place) --peers --built-in --name desk")
         #expect(try devices.scene.contents("desk.db") == before)
         // One publisher and its readers are well, and are warned.
         try devices.succeed("sync phone.db")
@@ -40,17 +40,17 @@ import Testing
         #expect(try check.status == 78 && severities(of: check, saying: words) == ["warning"], "\(check.text)")
 
         // A zone of several publishers that is moved there stays where it was.
-        try devices.succeed("join one.db there --peer --name one")
+        try devices.succeed("init one.db there --peers --built-in --name one")
         try devices.succeed("sync one.db")
         let copy = "s3://\(devices.bucket)/moved?endpoint=\(server.endpoint)"
-        try devices.succeed("mirror there \(copy)")
+        try devices.succeed("copy there \(copy)")
         try refuse("device move one.db \(copy)")
         #expect(try devices.succeed("status one.db").contains(devices.scene.scratch.path("there")))
         let moved = try devices.run("check one.db --json --location \(copy)")
         #expect(try moved.status == 78 && severities(of: moved, saying: words) == ["error"], "\(moved.text)")
     }
 
-    /// The severities of the findings of `doctor` that contain words.
+    /// The severities of the findings of `check` that contain words.
     private func severities(of run: ProgramRun, saying words: String) throws -> [String] {
         let report = try JSONSerialization.jsonObject(with: Data(run.text.utf8)) as? [String: Any]
         let findings = try #require(report?["findings"] as? [[String: Any]])

@@ -49,7 +49,7 @@ struct BucketFaultTests {
     @Test(arguments: ["writer", "peer"], [true, false]) func commitThatArrivesLateIsThisDevicesOwn(role: String, isInTheMiddle: Bool) throws {
         let devices = try BucketScene(), proxy = try FaultyProxy(before: devices.server.endpoint)
         try devices.succeed("generate phone.db --notifications 9 --buckets 3")
-        try devices.succeed(Scene.setUp("phone.db", at: "\(devices.location)", as: role, "--endpoint \(proxy.endpoint) --name phone"))
+        try devices.succeed(Scene.setUp("phone.db", at: devices.location, as: role, "--built-in --endpoint \(proxy.endpoint) --name phone"))
         try devices.succeed("sync phone.db")
         try devices.succeed("join watch.db \(devices.location) --endpoint \(proxy.endpoint) --name watch")
         let phone = devices.scene.database("phone.db")

@@ -82,9 +82,9 @@ struct BucketTests {
         let devices = try BucketScene()
         try devices.succeed("generate p0.db --notifications 10 --buckets 2")
         for number in 0..<3 {
+            let how = number == 0 ? ("init", "--peers --built-in") : ("join", "--peer")
             try devices.succeed(
-                "init p\(number).db \(devices.location) --peers --built-in --endpoint \(devices.server.endpoint) --name p\(number)\(number == 0 ? "" : " --create")"
-            )
+                "\(how.0) p\(number).db \(devices.location) \(how.1) --endpoint \(devices.server.endpoint) --name p\(number)")
             try devices.succeed("sync p\(number).db")
         }
         let failures = try concurrently(3) { peer in
@@ -109,16 +109,16 @@ struct BucketTests {
         try devices.succeed("init phone.db cloud --built-in --name phone")
         try devices.succeed("sync phone.db")
         let bucket = "\(devices.location)?endpoint=\(devices.server.endpoint)"
-        #expect(try devices.succeed("mirror cloud \(bucket)").contains("copied 1 version and 2 assets"))
+        #expect(try devices.succeed("copy cloud \(bucket)").contains("copied 1 version and 2 assets"))
         try devices.scene.database("phone.db").run("UPDATE buckets SET name = 'later'")
         try devices.succeed("sync phone.db")
-        #expect(try devices.succeed("mirror cloud \(bucket)").contains("copied 1 version and 1 asset"))
-        #expect(try devices.succeed("mirror cloud \(bucket)").contains("nothing was missing"))
+        #expect(try devices.succeed("copy cloud \(bucket)").contains("copied 1 version and 1 asset"))
+        #expect(try devices.succeed("copy cloud \(bucket)").contains("nothing was missing"))
         // A move: the devices go on in the bucket, and the directory is its copy from then on.
         try devices.succeed("device move phone.db \(bucket)")
         try devices.scene.database("phone.db").run("UPDATE buckets SET name = 'in the bucket'")
         try devices.succeed("sync phone.db")
-        #expect(try devices.succeed("mirror \(bucket) cloud").contains("copied 1 version and 1 asset"))
+        #expect(try devices.succeed("copy \(bucket) cloud").contains("copied 1 version and 1 asset"))
         #expect(try devices.succeed("check cloud --all-versions").contains("all is well"))
         try devices.succeed("join watch.db cloud --name watch")
         try devices.succeed("sync watch.db")
@@ -185,10 +185,10 @@ struct BucketTests {
         }
         let place = "\(devices.location) --endpoint \(devices.server.endpoint)"
         try run("generate phone.db --notifications 200 --buckets 4")
-        try run("init phone.db --peers --built-in \(place) --name phone --encrypt")
+        try run("init phone.db \(place) --peers --built-in --name phone --encrypt")
         try run("sync phone.db")
         for name in ["desk", "watch"] {
-            let line = Scene.join("\(name).db", at: "\(place)", as: name == "desk" ? "peer" : "reader", "--name \(name)")
+            let line = Scene.join("\(name).db", at: place, as: name == "desk" ? "peer" : "reader", "--name \(name)")
             try run(line, exit: 75)
             try run("zone approve phone.db \(name) --yes")
             try run(line)
@@ -201,7 +201,7 @@ struct BucketTests {
         try run("sync watch.db", exit: 78)
         #expect(try devices.scene.contents("phone.db") == devices.scene.contents("desk.db"))
         #expect(try run("check desk.db --all-versions --local").contains("all is well"))
-        try run("mirror \(devices.location)?endpoint=\(devices.server.endpoint) copy", exit: 0)
+        try run("copy \(devices.location)?endpoint=\(devices.server.endpoint) copy", exit: 0)
         let files = try FileManager.default.subpathsOfDirectory(atPath: devices.scene.scratch.path("copy"))
         #expect(files.contains { $0.hasSuffix(".json.gz") })
         for file in files where devices.scene.scratch.isPlainFile("copy/\(file)") {

@@ -79,8 +79,8 @@ import Testing
         let before = try scene.database("watch.db").dump()
         try scene.refuse("import watch.db", exit: 65, saying: ["forged", "the version before does not have"])
         #expect(try scene.database("watch.db").dump() == before)
-        for command in ["cat notifications", "diff 1 2", "verify"] {
-            #expect(try scene.run("\(command) cloud").status == 65, "\(command)")
+        for line in ["show cloud notifications", "diff cloud 1 2", "check cloud --read-data"] {
+            #expect(try scene.run(line).status == 65, "\(line)")
         }
     }
 

@@ -137,16 +137,16 @@ import Testing
         for _ in 1...2 {
             let said = try scene.refused("sync a.db")
             #expect(said.contains("the key column id is declared INT here and TEXT in the zone, which would change the keys of 1 row, the first 7"), "\(said)")
-            #expect(said.contains("--remove t, sync, then snapsync tables add a.db t"), "\(said)")
+            #expect(said.contains("snapsync tables remove a.db t, sync, then snapsync tables add a.db t"), "\(said)")
             // It goes on, whatever else is adopted.
             try scene.succeed("tables adopt a.db")
         }
-        for line in ["describe --update --remove t", "sync", "describe --update --tables t", "sync"] { try scene.succeed("\(line) a.db") }
+        for line in ["tables remove a.db t", "sync a.db", "tables add a.db t", "sync a.db"] { try scene.succeed(line) }
         #expect(try scene.refused("sync b.db").contains("snapsync tables adopt b.db --create"))
         let said = try scene.refused("tables adopt b.db --create")
         #expect(said.contains("would change the keys of 1 row, the first \"7\"") && said.contains("drop the table t here"), "\(said)")
         try scene.database("b.db").run("DROP TABLE t")
-        for line in ["describe --update --remove t", "describe --update --create"] { try scene.succeed("\(line) b.db") }
+        for line in ["tables remove b.db t", "tables adopt b.db --create"] { try scene.succeed(line) }
         for name in ["b", "a", "b"] { try scene.succeed("sync \(name).db") }
         for name in ["a", "b"] {
             #expect(try scene.rows(name, "quote(id), v", table: "t") == ["7|seven", "'x'|1", "'y'|2"])
@@ -179,11 +179,11 @@ import Testing
                 "CREATE TABLE z(id TEXT NOT NULL, v TEXT NOT NULL, PRIMARY KEY(id, v)); INSERT INTO z SELECT * FROM t; DROP TABLE t; ALTER TABLE z RENAME TO t")
         }
         for name in ["a", "b"] {
-            let hint = try scene.refused("sync \(name).db"), last = role == "reader" && name == "b" ? "--create" : "--tables t"
-            #expect(hint.contains("--remove t, sync, then snapsync tables adopt \(name).db \(last)"), "\(hint)")
+            let hint = try scene.refused("sync \(name).db"), last = role == "reader" && name == "b" ? "tables adopt b.db --create" : "tables add \(name).db t"
+            #expect(hint.contains("snapsync tables remove \(name).db t, sync, then snapsync \(last)"), "\(hint)")
             try scene.succeed("tables remove \(name).db t")
             try scene.succeed("sync \(name).db")
-            try scene.succeed("tables adopt \(name).db \(last)")
+            try scene.succeed(last)
             if name == "a" { try scene.database("a.db").run("INSERT INTO t VALUES('x', '3'); DELETE FROM t WHERE id = 'y'") }
             try scene.succeed("sync \(name).db")
         }

@@ -27,17 +27,17 @@ import Testing
     @Test func shellOffersCommandsFilesAndWords() throws {
         let scene = try Scene.phone()
         #expect(try offered(["expo"], in: scene) == ["export"])
-        #expect(try offered(["conflicts", "t"], in: scene) == ["take"])
+        #expect(try offered(["conflicts", "t"], in: scene).contains("take"))
         #expect(try offered(["sync", "ph"], in: scene).contains("phone.db"))
-        #expect(try offered(["init", "cl", "--built-in"], in: scene) == ["cloud"])
-        #expect(try offered(["init", "--role", ""], in: scene).sorted() == ["peer", "reader", "writer"])
+        #expect(try offered(["init", "phone.db", "cl"], in: scene) == ["cloud"])
+        #expect(try offered(["zone", "approve", "phone.db", "watch", "--role", ""], in: scene).sorted() == ["observer", "peer", "reader", "writer"])
     }
 
     @Test func scriptsOfAllShellsNameEveryCommand() throws {
         for shell in ["bash", "zsh", "fish"] {
             let script = try BuiltCommand.run(["--generate-completion-script", shell])
             #expect(script.status == 0)
-            for command in ["export", "conflicts", "relocate"] { #expect(script.text.contains(command), "\(shell)") }
+            for command in ["export", "conflicts", "rotate-keys"] { #expect(script.text.contains(command), "\(shell)") }
         }
     }
 }

@@ -25,8 +25,8 @@ struct DamagedCloud {
     /// Puts the good cloud back, spoils it, and sees that the reader refuses it.
     ///
     /// - Parameters:
-    ///   - importRefuses: false where the import reads only what is still good, or checks less than `verify` does.
-    ///   - verifies: whether `verify` of the cloud alone must find it, too, with 65.
+    ///   - importRefuses: false where the import reads only what is still good, or checks less than `check` does.
+    ///   - verifies: whether `check --read-data` of the cloud alone must find it, too, with 65.
     func refuse(
         exit code: Int32 = 65, saying fragments: [String], importRefuses: Bool = true, verifies: Bool = true,
         at location: SourceLocation = #_sourceLocation, spoil: (ScratchDirectory) throws -> Void
@@ -38,10 +38,10 @@ struct DamagedCloud {
         for file in [commit, asset, index] where scene.scratch.isPlainFile(file) { try scene.scratch.age(file, minutes: 60) }
         if importRefuses { try scene.refuse("import watch.db", exit: code, saying: fragments, watching: ["watch.db"], at: location) }
         guard verifies else { return }
-        let run = try scene.run("check cloud --read-data")
-        #expect(run.status == 65, "verify: \(run.text) \(run.errorText)", sourceLocation: location)
+        let run = try scene.run("check cloud --read-data --zone ZentikSyncZone")
+        #expect(run.status == 65, "check: \(run.text) \(run.errorText)", sourceLocation: location)
         #expect(
-            (run.text + run.errorText).contains(fragments[importRefuses ? 0 : fragments.count - 1]), "verify: \(run.text) \(run.errorText)",
+            (run.text + run.errorText).contains(fragments[importRefuses ? 0 : fragments.count - 1]), "check: \(run.text) \(run.errorText)",
             sourceLocation: location)
     }
 

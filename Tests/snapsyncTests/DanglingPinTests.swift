@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A pin whose checkpoint is gone: it does not come about by a prune, it stops nothing else where it is there, and `unpin` ends it.
+/// A pin whose checkpoint is gone: it does not come about by a prune, it stops nothing else where it is there, and `pin --remove` ends it.
 @Suite(.runsPrograms) struct DanglingPinTests {
     private static let checkpoint = "\(Scene.zone)/checkpoints/00000000000000000002.json"
 

@@ -59,7 +59,7 @@ import Testing
             run.errorText == """
                 left out: loose (skipped)
                 left out: search (a virtual table; its contents follow from other tables or belong to the application)
-                left out: entries.length (generated: it follows from other columns; a table that --create makes lacks it)
+                left out: entries.length (generated: it follows from other columns; a table that snapsync join makes lacks it)
                 timestamp of entries: updated_at
                 timestamp of deletions: none; not changed
 
@@ -78,7 +78,7 @@ import Testing
         var own = report
         let file = try #require(own.removeValue(forKey: "file") as? [String: Any])
         own["file"] = [:] as [String: Any]
-        #expect(try CommandPage().differences(of: own, from: "describe --json", seen: &seen) == [])
+        #expect(try CommandPage().differences(of: own, from: "tables describe --json", seen: &seen) == [])
         #expect((file["datasets"] as? [Any])?.count == 4)
         #expect((report["unfit"] as? [[String: Any]])?.first?["table"] as? String == "loose")
         #expect(seen.isSuperset(of: ["tables[].timestamp", "unfit[].reasons", "leftOut[].column"]))
@@ -94,11 +94,11 @@ import Testing
         #expect(run.status == 78 && run.text == "")
         #expect(
             run.errorText == """
-                snapsync: open failed: app.db: 3 tables cannot be synced
+                snapsync init: refused: app.db: 3 tables cannot be synced
                   loose: a row has NULL in the key column note
                   untold: a row has NULL in the key column a
                   empties: a row has NULL in the key column name
-                  hint: change the tables, or leave them out: --skip loose,untold,empties
+                  hint: change the tables, or leave them out: --exclude loose,untold,empties
 
                 """)
         #expect(try scene.database("app.db").run(".dump") == before)
@@ -197,27 +197,26 @@ import Testing
         }
     }
 
-    /// A database of somebody's own tables never gets the built-in ones, and the hint says what to do instead.
-    @Test(arguments: ["", "--create"]) func tablesOfAnApplicationMustBeChosen(flag: String) throws {
+    /// A database of somebody's own tables never gets the built-in ones unasked, nor their zone.
+    @Test func tablesOfAnApplicationAreSyncedAlone() throws {
         let scene = try scene()
-        let before = try scene.database("app.db").run(".dump")
-        let run = try scene.run("init app.db cloud --built-in \(flag)")
-        #expect(run.status == 78 && run.errorText.contains("hint: add --tables all"), "\(run.errorText)")
-        #expect(try scene.database("app.db").run(".dump") == before)
-        #expect(!FileManager.default.fileExists(atPath: scene.scratch.path("cloud")))
+        try scene.succeed("init app.db cloud --exclude loose")
+        #expect(try scene.database("app.db").run("SELECT count(*) FROM snapsync_datasets") == "4\n")
+        #expect(try scene.database("app.db").run("SELECT count(*) FROM sqlite_schema WHERE name IN ('buckets', 'notifications')") == "0\n")
+        #expect(scene.scratch.exists(Scene.mainZone) && !scene.scratch.exists(Scene.zone))
     }
 
     @Test(arguments: [
         ("--tables nope", 78, "there is no table nope"), ("--tables search", 78, "search is a virtual table"),
         ("--tables search_data", 78, "belongs to the virtual table search"), ("--tables titles", 78, "titles is a view"),
-        ("--tables all --skip nope", 78, "correct --skip"), ("--tables entries --timestamp shelves=code", 78, "is not synced"),
-        ("--tables all --datasets a.json", 64, "Choose one of"), ("--skip loose", 64, "require --tables"),
-        ("--tables all --timestamp x", 64, "--timestamp requires"),
+        ("--tables all --exclude nope", 78, "correct --exclude"), ("--tables entries --timestamp shelves=code", 78, "is not synced"),
+        ("--tables all --datasets a.json", 64, "Choose one of"), ("--exclude loose --built-in", 64, "--built-in cannot be combined"),
+        ("--timestamp x", 64, "--timestamp requires"),
     ])
     func wrongChoicesAreNamed(options: String, status: Int32, part: String) throws {
         let scene = try scene()
         let before = try scene.database("app.db").run(".dump")
-        let run = try scene.run("init app.db cloud --built-in \(options)")
+        let run = try scene.run("init app.db cloud \(options)")
         #expect(run.status == status && run.errorText.contains(part), "\(run.errorText)")
         #expect(try scene.database("app.db").run(".dump") == before)
     }

@@ -92,7 +92,7 @@ import Testing
     @Test func whatIsNotThereIsSaid() throws {
         let scene = try Scene.phone()
         try scene.refuse("diff cloud 1 2", exit: 66, saying: ["no such version yet"])
-        try scene.refuse("diff cloud 1 local", exit: 78, saying: ["local needs a database"], asJSONToo: true)
+        try scene.refuse("diff cloud 1 local", exit: 64, saying: ["local needs a database"], asJSONToo: true)
         try scene.refuse("diff phone.db local local", exit: 78, saying: ["always the same"])
         try scene.refuse("diff cloud 1 1 --dataset none", exit: 66, saying: ["neither side has a dataset none", "buckets_data"])
     }

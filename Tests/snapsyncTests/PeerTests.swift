@@ -78,7 +78,7 @@ import Testing
         try scene.succeed("generate desk.db --notifications 1 --buckets 1")
         try scene.refuse(
             "init desk.db cloud --peers --built-in --name desk", exit: 78,
-            saying: ["its one publisher is the device phone", "--role reader", "--zone"], watching: ["desk.db"])
+            saying: ["its one publisher is the device phone", "snapsync join", "--zone"], watching: ["desk.db"])
         try scene.succeed("init desk.db cloud --peers --built-in --name desk --zone Team")
         try scene.sync("desk")
         // A writer may join a zone of peers; like them it imports first.
@@ -93,7 +93,8 @@ import Testing
         let scene = try Scene()
         try scene.succeed("generate desk.db --notifications 1 --buckets 1")
         try scene.succeed("init desk.db cloud --peers --built-in --name desk")
-        try scene.succeed("join laptop.db cloud --peer --name laptop")
+        try scene.refuse("join laptop.db cloud --peer --name laptop", exit: 66, saying: ["nothing has been published yet", "snapsync sync on desk"])
+        try scene.succeed("init laptop.db cloud --peers --built-in --name laptop")
         try scene.refuse(
             "sync laptop.db", exit: 66, saying: ["nothing has been published yet", "sync on desk first"], watching: ["laptop.db"], asJSONToo: true)
         try scene.sync("desk", "laptop")
@@ -107,7 +108,7 @@ import Testing
         try scene.scratch.write("", to: sign)
         try scene.scratch.write("", to: "share/team/kept")
         try scene.refuse(
-            "init desk.db share/team/cloud --peers --built-in --name desk", exit: 78, saying: ["replicates this folder", "--role writer"],
+            "init desk.db share/team/cloud --peers --built-in --name desk", exit: 78, saying: ["replicates this folder", "init without --peers"],
             watching: ["desk.db"])
         #expect(!scene.scratch.exists("share/team/cloud"))
         try scene.succeed("init desk.db share/team/cloud --built-in --name desk")
@@ -117,7 +118,7 @@ import Testing
         let scene = try Scene()
         try scene.scratch.write("", to: "home/.dropbox/settings")
         try scene.scratch.write("", to: "home/share/kept")
-        try scene.succeed("join desk.db home/share/cloud --peer --name desk")
+        try scene.succeed("init desk.db home/share/cloud --peers --built-in --name desk")
     }
 
     @Test func detachTakesEverythingOfAPeerOut() throws {

@@ -24,7 +24,7 @@ extension Scene {
         for (name, dump) in databases { #expect(try database(name).dump() == dump, "\(name) was changed", sourceLocation: location) }
         if let cloud { #expect(try FileListing(of: scratch.path("cloud"), foldersToo: foldersToo) == cloud, "the cloud was changed", sourceLocation: location) }
 
-        guard asJSONToo, !line.hasPrefix("cat ") else { return }
+        guard asJSONToo, !line.hasPrefix("show ") else { return }
         // Programs get the same answer as an object.
         let json = try self.run(line + " --json", environment: environment)
         #expect(json.status == code, sourceLocation: location)
@@ -35,7 +35,8 @@ extension Scene {
         #expect(error["isRetryable"] as? Bool == (code == 75), sourceLocation: location)
     }
 
-    /// Checks the shape of an error for people: `snapsync: STEP failed: PLACE: REASON`, then `  hint: WHAT TO DO`.
+    /// Checks the shape of an error for people: `snapsync COMMAND: PLACE: REASON`, or with 78 `snapsync COMMAND: refused: PLACE: REASON`, then
+    /// `  hint: WHAT TO DO`.
     ///
     /// - Parameter showing: what standard output must say; nil: nothing at all.
     static func checkRefusal(
@@ -45,7 +46,8 @@ extension Scene {
         #expect(showing.map { run.text.contains($0) } ?? (run.text == ""), "\(run.text)", sourceLocation: location)
         let lines = run.errorText.split(separator: "\n", omittingEmptySubsequences: false)
         #expect(lines.count == 3 && lines.last == "", "not two lines: \(run.errorText)", sourceLocation: location)
-        #expect(lines.first?.hasPrefix("snapsync: ") == true, "\(run.errorText)", sourceLocation: location)
+        let head = lines.first?.firstMatch(of: /^snapsync(?:-examples)?(?: [a-z-]+)+:( refused:)? /)
+        #expect(head != nil && (head?.1 != nil) == (code == 78), "\(run.errorText)", sourceLocation: location)
         #expect(lines.dropFirst().first?.hasPrefix("  hint: ") == true, "no hint: \(run.errorText)", sourceLocation: location)
         for fragment in fragments {
             #expect(run.errorText.contains(fragment), "does not say '\(fragment)': \(run.errorText)", sourceLocation: location)

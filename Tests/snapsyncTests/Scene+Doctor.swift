@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What `doctor --json` says.
+/// What `check --json` says.
 struct Diagnosis: Decodable {
     struct Finding: Decodable {
         let id: String
@@ -24,15 +24,15 @@ struct Diagnosis: Decodable {
 }
 
 extension Scene {
-    /// Runs `doctor --json`, which must end with that code and say nothing on standard error.
+    /// Runs `check --json`, which must end with that code and say nothing on standard error.
     func doctor(_ line: String, exit status: Int32, at location: SourceLocation = #_sourceLocation) throws -> Diagnosis {
-        let run = try run("doctor \(line) --json")
+        let run = try run("check \(line) --json")
         #expect(run.status == status, "\(run.text)\(run.errorText)", sourceLocation: location)
         #expect(run.errorText == "", sourceLocation: location)
         return try JSONDecoder().decode(Diagnosis.self, from: run.output)
     }
 
-    /// Sees that `doctor` finds one thing of that name and ends with that code, and that each sentence has its words.
+    /// Sees that `check` finds one thing of that name and ends with that code, and that each sentence has its words.
     func expectFinding(
         _ severity: String, _ id: String, _ line: String, exit status: Int32, saying words: [String], remedy: String? = nil,
         at location: SourceLocation = #_sourceLocation

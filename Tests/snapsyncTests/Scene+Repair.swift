@@ -17,11 +17,11 @@ extension Scene {
         }
     }
 
-    /// What `verify` and `repair` report of a cloud with a damaged asset, with the headings of the page that describe it.
+    /// What `check` and `repair` report of a cloud with a damaged asset, with the headings of the page that describe it.
     static func repairReports() throws -> [([String: Any], String)] {
         let scene = try Scene.phone(notifications: 1500, buckets: 2)
         try scene.spoil(scene.asset("notifications"), blocks: [0])
-        return try [("check cloud --read-data", "verify --json"), ("repair cloud", "repair --json"), ("repair phone.db", "repair --json")].map {
+        return try [("check cloud --read-data", "check --read-data --json"), ("repair cloud", "repair --json"), ("repair phone.db", "repair --json")].map {
             line, heading in
             let run = try scene.run(line + " --json")
             return (try #require(try JSONSerialization.jsonObject(with: run.output) as? [String: Any], "\(run.errorText)"), heading)

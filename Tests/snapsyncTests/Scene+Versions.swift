@@ -26,17 +26,17 @@ extension Scene {
         }
     }
 
-    /// The versions that `history` lists, newest first.
+    /// The versions that `log` lists, newest first.
     func versions(_ source: String = "cloud") throws -> [Int] {
-        try #require(try json("history \(source)")["versions"] as? [[String: Any]]).compactMap { $0["version"] as? Int }
+        try #require(try json("log \(source)")["versions"] as? [[String: Any]]).compactMap { $0["version"] as? Int }
     }
 
     /// The files in a folder of the zone.
-    func files(_ folder: String) throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: scratch.path("\(Self.zone)/\(folder)")).sorted() }
+    func files(_ folder: String) throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: scratch.path("\(zone)/\(folder)")).sorted() }
 
-    /// The container of a version, as `cat` prints it.
+    /// The container of a version, as `show` prints it.
     func container(_ version: Int, of dataset: String = "notifications", _ source: String = "cloud") throws -> String {
-        try succeed("cat \(dataset) --version \(version) \(source)")
+        try succeed("show \(source) \(dataset) --at \(version)")
     }
 
     /// A scalar that `sqlite3` finds.

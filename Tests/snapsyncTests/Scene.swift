@@ -6,14 +6,20 @@ import Testing
 /// A directory with the databases of some devices and the cloud that they share; commands run in it.
 ///
 ///     let scene = try Scene.phoneAndWatch()
-///     try scene.succeed("sync --db watch.db")
+///     try scene.succeed("sync watch.db")
 struct Scene {
     let scratch: ScratchDirectory
 
     init() throws { scratch = try ScratchDirectory() }
 
-    /// Where a zone's files are, relative to the scene.
+    /// Where the files of the zone with the built-in tables are, relative to the scene.
     static let zone = "cloud/private/ZentikSyncZone"
+
+    /// Where those of a zone with other tables are.
+    static let mainZone = "cloud/private/main"
+
+    /// The one of the two that is there.
+    var zone: String { scratch.exists(Self.mainZone) ? Self.mainZone : Self.zone }
 
     /// A writer with made-up data that has published version 1.
     static func phone(notifications: Int = 30, buckets: Int = 4) throws -> Scene { try copy(lines(of: "phone", "writer", notifications, buckets)) }
@@ -41,14 +47,16 @@ struct Scene {
         ]
     }
 
-    /// The line that sets a database up in a role: a writer or a peer makes the zone or takes its description, a reader joins.
+    /// The line that sets a database up in a role, which may have more options behind it: a writer or a peer makes the zone or takes its description,
+    /// a reader joins.
     static func setUp(_ database: String, at place: String = "cloud", as role: String, _ options: String = "") -> String {
-        role == "reader" ? join(database, at: place, as: role, options) : "init \(database) \(place)\(role == "peer" ? " --peers" : "") \(options)"
+        guard !role.hasPrefix("reader") else { return join(database, at: place, as: role, options) }
+        return "init \(database) \(place)\(role.hasPrefix("peer") ? " --peers\(role.dropFirst(4))" : "\(role.dropFirst(6))") \(options)"
     }
 
     /// The line that makes a database another device of a zone, in a role, with the tables that it lacks.
     static func join(_ database: String, at place: String = "cloud", as role: String, _ options: String = "") -> String {
-        "join \(database) \(place)\(role == "reader" ? "" : " --\(role)") \(options)"
+        "join \(database) \(place)\(role.hasPrefix("reader") ? "\(role.dropFirst(6))" : " --\(role)") \(options)"
     }
 
     /// A copy of the scene that some commands make. They run once: most tests begin in one of a few ways.
@@ -142,7 +150,7 @@ struct Scene {
 
     /// The path of the newest file in a folder of the zone whose name ends so.
     func newest(_ folder: String, _ ending: String = ".json") throws -> String {
-        let folder = "\(Self.zone)/\(folder)"
+        let folder = "\(zone)/\(folder)"
         let names = try FileManager.default.contentsOfDirectory(atPath: scratch.path(folder)).filter { $0.hasSuffix(ending) }.sorted()
         return try #require(names.last.map { "\(folder)/\($0)" })
     }

@@ -85,7 +85,7 @@ import Testing
         let report = try scene.json("tables sql cloud")
         #expect((report["statements"] as? [[String: Any]])?.filter { $0["lack"] != nil }.compactMap { $0["name"] as? String } == ["cached", "found", "own"])
         var seen: Set<String> = []
-        #expect(try CommandPage().differences(of: report, from: "schema --json", seen: &seen) == [])
+        #expect(try CommandPage().differences(of: report, from: "tables sql --json", seen: &seen) == [])
         let script = try scene.succeed("tables sql cloud")
         #expect(script.contains("-- CREATE VIEW cached") && script.contains("\nCREATE INDEX titles ON books(title);\n"), "\(script)")
     }

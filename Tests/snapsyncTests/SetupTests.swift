@@ -10,19 +10,19 @@ import Testing
         try scene.succeed("generate other.db --notifications 3 --buckets 1 --seed 5")
         try scene.database("other.db").run("CREATE INDEX mine ON notifications(title); CREATE TABLE notes(x); INSERT INTO notes VALUES('kept')")
         let (schema, notes) = try (scene.database("other.db").schema(), scene.database("other.db").run("SELECT * FROM notes"))
-        let zone = role == "writer" ? "Second" : "ZentikSyncZone"
-        try scene.succeed(Scene.setUp("other.db", as: role, "--name other --zone \(zone) --replace-local"))
+        let (zone, tables) = role == "writer" ? ("Second", " --built-in") : ("ZentikSyncZone", "")
+        try scene.succeed(Scene.setUp("other.db", as: role, "--name other --zone \(zone) --replace-local\(tables)"))
         #expect(try scene.database("other.db").schema() != schema)
         try scene.sync("other")
         let (rows, cloud) = (try scene.contents("other.db"), try scene.cloudListing())
 
-        #expect(try scene.succeed("detach other.db") == "other.db is no longer part of zone \(zone); its tables and the cloud are as they were\n")
+        #expect(try scene.succeed("detach other.db") == "other.db is no longer part of zone \(zone); its tables and the location are as they were\n")
         #expect(try scene.database("other.db").schema() == schema)
         #expect(try scene.contents("other.db") == rows)
         #expect(try scene.database("other.db").run("SELECT * FROM notes") == notes)
         #expect(try scene.cloudListing() == cloud)
-        try scene.refuse("sync other.db", exit: 78, saying: ["other.db", "not set up for syncing", "snapsync init"], watching: ["other.db"])
-        try scene.refuse("detach other.db", exit: 78, saying: ["other.db", "not set up for syncing"], watching: ["other.db"])
+        try scene.refuse("sync other.db", exit: 66, saying: ["other.db", "not set up for syncing", "snapsync init"], watching: ["other.db"])
+        try scene.refuse("detach other.db", exit: 66, saying: ["other.db", "not set up for syncing"], watching: ["other.db"])
     }
 
     @Test func secondInitIsRefused() throws {
@@ -37,7 +37,7 @@ import Testing
         try scene.refuse("init new.db nowhere/cloud --built-in", exit: 69, saying: ["nowhere", "No such file or directory"])
         try scene.refuse("join new.db cloud", exit: 69, saying: ["cloud", "No such file or directory"])
         #expect(try FileListing(of: scene.scratch.path).entries.keys.sorted() == ["."])
-        try scene.refuse("init new.db cloud --built-in", exit: 66, saying: ["new.db", "no such database", "--create"])
+        try scene.refuse("init new.db cloud", exit: 66, saying: ["new.db", "no such database", "snapsync join new.db"])
         #expect(try FileListing(of: scene.scratch.path).entries.keys.sorted() == ["."])
     }
 
@@ -54,13 +54,13 @@ import Testing
         let scene = try Scene()
         let environment = ["SNAPSYNC_DB": scene.scratch.path("phone.db"), "SNAPSYNC_LOCATION": scene.scratch.path("cloud")]
         try scene.succeed("generate", environment: environment)
-        try scene.succeed("init --role writer --device phone", environment: environment)
+        try scene.succeed("init --built-in --name phone", environment: environment)
         try scene.succeed("export", environment: environment)
         try scene.succeed("status", environment: environment)
-        // Without a database, the environment's cloud alone is looked at; a flag goes before the environment.
-        let alone = try scene.succeed("history", environment: ["SNAPSYNC_LOCATION": scene.scratch.path("cloud")])
+        // Without a database, the environment's cloud alone is looked at; an argument goes before the environment.
+        let alone = try scene.succeed("log", environment: ["SNAPSYNC_LOCATION": scene.scratch.path("cloud")])
         #expect(alone.hasPrefix("version 1 "))
-        try scene.succeed("join watch.db", environment: environment)
+        try scene.succeed("join watch.db", environment: ["SNAPSYNC_LOCATION": scene.scratch.path("cloud")])
         #expect(try scene.succeed("status", environment: environment).contains("writer phone"))
         #expect(try scene.succeed("status watch.db", environment: environment).contains("watch.db: reader "))
         // An empty variable is none.
@@ -89,7 +89,7 @@ import Testing
         let other = try FileListing(of: scene.scratch.path("other"))
         for line in ["import watch.db", "export phone.db", "status watch.db", "check phone.db --read-data"] {
             try scene.refuse(
-                line + " other", exit: 78, saying: ["other", "this is the location ", "mount the right directory"], watching: ["watch.db", "phone.db"])
+                line + " --location other", exit: 78, saying: ["other", "this is the location ", "mount the right directory"], watching: ["watch.db", "phone.db"])
         }
         #expect(try FileListing(of: scene.scratch.path("other")) == other)
         // Swapped under the same path, it is refused as well.
@@ -108,7 +108,8 @@ import Testing
         try scene.succeed("import watch.db")
         #expect(try scene.contents("watch.db") == scene.contents("desk.db"))
         #expect(try scene.succeed("log cloud --zone Desk").contains("notifications_data: 5 entities"))
-        #expect(try scene.succeed("log cloud").contains("notifications_data: 30 entities"))
+        #expect(try scene.succeed("log cloud --zone ZentikSyncZone").contains("notifications_data: 30 entities"))
+        #expect(try scene.run("log cloud").errorText.contains("Choose one with --zone"))
         try scene.refuse("log cloud --zone None", exit: 66, saying: ["None", "no such zone"])
         try scene.refuse("log cloud --zone ../up", exit: 78, saying: ["zone", "name is not allowed"], asJSONToo: true)
     }

@@ -74,15 +74,15 @@ import Testing
             PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = 'CREATE UNIQUE INDEX i ON t(id)' WHERE name = 'i';
             """)
         try scene.database("a.db").run("UPDATE t SET v = 'edited' WHERE rowid = 1")
-        let export = count > 1000 ? "export --full" : "sync"
-        let run = try scene.run("\(export) a.db")
+        let export = count > 1000 ? "export a.db --full" : "sync a.db"
+        let run = try scene.run(export)
         Scene.checkRefusal(run, exit: 65, saying: ["table t", "rows, and an index of it leads to", "the index is damaged", "REINDEX"])
         try scene.sync("b")
         #expect(try Self.count(scene, "b.db") == "\(count)")
         let doctor = try scene.run("check a.db -v")
         #expect(doctor.status == 65 && doctor.text.contains("SQLite finds the database damaged: ") && !doctor.text.contains("sound"), "\(doctor.text)")
         try scene.database("a.db").run("REINDEX")
-        try scene.succeed("\(export) a.db")
+        try scene.succeed(export)
         try scene.sync("b")
         #expect(try Self.count(scene, "b.db") == "\(count)")
     }
