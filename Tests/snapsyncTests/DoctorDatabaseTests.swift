@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `doctor` names what is wrong with a database and its syncing, and the command that it names mends it.
+/// `check` names what is wrong with a database and its syncing, and the command that it names mends it.
 @Suite(.runsPrograms) struct DoctorDatabaseTests {
     private func scene() throws -> Scene {
         let scene = try Scene.phoneAndWatch()
@@ -29,7 +29,7 @@ import Testing
         for name in ["phone.db", "watch.db"] {
             try scene.database(name).run("ALTER TABLE buckets ADD COLUMN shade TEXT")
             // The reader's is synced as soon as the zone has it.
-            let remedy = name == "phone.db" ? "describe --update" : nil
+            let remedy = name == "phone.db" ? "snapsync tables adopt phone.db" : nil
             try scene.expectFinding("notice", "table", "\(name)", exit: 0, saying: ["buckets", "shade"], remedy: remedy)
             try scene.database(name).run("ALTER TABLE buckets DROP COLUMN shade")
             _ = try scene.run("sync \(name)")
@@ -62,7 +62,7 @@ import Testing
         let scene = try scene()
         try scene.succeed("config set watch.db sync off")
         try FileManager.default.moveItem(atPath: scene.scratch.path("cloud"), toPath: scene.scratch.path("away"))
-        try scene.expectFinding("warning", "gate", "watch.db", exit: 78, saying: ["not synced"], remedy: "snapsync config set sync on")
+        try scene.expectFinding("warning", "gate", "watch.db", exit: 78, saying: ["not synced"], remedy: "snapsync config set watch.db sync on")
         #expect(try scene.doctor("watch.db", exit: 78).notable == ["warning gate"])
     }
 
@@ -83,7 +83,7 @@ import Testing
         let scene = try scene()
         try scene.database("watch.db").run(
             "INSERT INTO snapsync_waiting VALUES('notifications', 'a', '{}', 0, 0, NULL)")
-        try scene.expectFinding("warning", "held", "watch.db", exit: 75, saying: ["1 row of notifications is held"], remedy: "snapsync conflicts --db")
+        try scene.expectFinding("warning", "held", "watch.db", exit: 75, saying: ["1 row of notifications is held"], remedy: "snapsync conflicts watch.db")
     }
 
     @Test func whatWaitsAndWhatIsKeptAreNotices() throws {
@@ -95,15 +95,15 @@ import Testing
         try scene.expectFinding("notice", "messages", "phone.db", exit: 0, saying: ["1 to be decided here"])
         try scene.succeed("import watch.db --replace --yes")
         try scene.expectFinding(
-            "notice", "copies", "watch.db", exit: 0, saying: ["1 copy of earlier data in watch.db.snapsync-kept"], remedy: "snapsync prune --copies")
+            "notice", "copies", "watch.db", exit: 0, saying: ["1 copy of earlier data in watch.db.snapsync-kept"], remedy: "snapsync prune watch.db --copies")
         try scene.database("phone.db").run("PRAGMA journal_mode = DELETE")
         try scene.expectFinding("notice", "journal", "phone.db", exit: 0, saying: ["delete"], remedy: "journal_mode=WAL")
     }
 
-    @Test func databaseThatIsNotSetUpEndsWith78AndAMissingOneWith66() throws {
+    @Test func databaseThatIsNotSetUpAndAMissingOneEndWith66() throws {
         let scene = try scene()
         try scene.succeed("detach watch.db")
-        Scene.checkRefusal(try scene.run("check watch.db"), exit: 78, saying: ["watch.db", "not set up", "snapsync init"])
+        Scene.checkRefusal(try scene.run("check watch.db"), exit: 66, saying: ["watch.db", "not set up", "snapsync init"])
         Scene.checkRefusal(try scene.run("check none.db"), exit: 66, saying: ["none.db", "no such database"])
     }
 

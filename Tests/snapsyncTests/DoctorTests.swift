@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `doctor` names what is wrong with a directory and a zone, and ends with the code of the worst.
+/// `check` names what is wrong with a directory and a zone, and ends with the code of the worst.
 @Suite(.runsPrograms) struct DoctorTests {
     /// A writer with three versions in a WAL database, and a reader that has them all.
     private func scene() throws -> Scene {
@@ -43,7 +43,7 @@ import Testing
         // A reader tries nothing out.
         #expect(try scene.doctor("watch.db", exit: 0).about("placement").isEmpty)
         let text = try scene.succeed("check phone.db")
-        #expect(text.hasPrefix("all is well: ") && text.hasSuffix(" ok (--all lists them)\n") && text.split(separator: "\n").count == 1, "\(text)")
+        #expect(text.hasPrefix("all is well: ") && text.hasSuffix(" ok (-v lists them)\n") && text.split(separator: "\n").count == 1, "\(text)")
         #expect(try scene.succeed("check phone.db -v").contains("ok: clock: "))
     }
 

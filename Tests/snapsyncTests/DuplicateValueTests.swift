@@ -29,8 +29,8 @@ import Testing
         let scene = try scene(declaration)
         try edit(scene, "b", "INSERT INTO u(id, mail) VALUES('2', 'ANN@X'), ('3', 'bob')")
         try edit(scene, "a", "INSERT INTO u(id, mail) VALUES('4', 'mine')")
-        for command in ["sync", "export --full"] {
-            try scene.succeed("\(command) b.db")
+        for line in ["sync b.db", "export b.db --full"] {
+            try scene.succeed(line)
             let refused = try scene.run("sync a.db")
             #expect(refused.status == 65 && refused.errorText.contains("UNIQUE constraint failed"), "\(refused.errorText)")
             #expect(try rows(scene, "a") == "1|Ann@x\n4|mine\n")
@@ -51,7 +51,7 @@ import Testing
         #expect(try rows(scene, "b") == "1|Ann@x\n")
 
         try scene.database("c.db").run("CREATE TABLE u(id TEXT PRIMARY KEY NOT NULL, mail TEXT COLLATE NOCASE UNIQUE, team TEXT)")
-        try scene.succeed("init c.db cloud --peers --built-in --name c")
+        try scene.succeed("join c.db cloud --peer --name c")
         let joining = try scene.run("sync c.db")
         #expect(joining.status == 65, "\(joining.text)")
         #expect(try rows(scene, "c") == "" && rows(scene, "a") == "1|Ann@x\n2|ANN@X\n")

@@ -148,7 +148,7 @@ import Testing
         try scene.scratch.write(#"{"syncTimestamp":"2026-01-01T00:00:00Z","buckets":[{"id":"x","name":"X"}]}"#, to: "bad.json")
         try scene.refuse("import phone.db --file bad.json --add", exit: 65, saying: ["entity 0", "missing"], watching: ["phone.db"])
         try scene.succeed("generate plain.db --notifications 1 --buckets 1")
-        try scene.refuse("import plain.db --file all.json --add", exit: 78, saying: ["not set up for syncing"], watching: ["plain.db"])
+        try scene.refuse("import plain.db --file all.json --add", exit: 66, saying: ["not set up for syncing"], watching: ["plain.db"])
     }
 
     /// Files that are wrong, each with what the refusal says.

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Databases as applications make them: `--tables all` carries them, or lists at once what it cannot carry, with a way out that works as it is printed.
+/// Databases as applications make them: `init` carries them, or lists at once what it cannot carry, with a way out that works as it is printed.
 @Suite(.runsPrograms, .timeLimit(.minutes(60))) struct ForeignSchemaTests {
     /// A writer `a.db` with these tables, and a device `b.db` made from the zone.
     private func scene(_ sql: String, _ role: String = "writer", _ other: String = "reader") throws -> Scene { try Scene.pair(sql, roles: (role, other)) }
@@ -212,7 +212,7 @@ import Testing
         try scene.database("a.db").run("ALTER TABLE t DROP COLUMN b; UPDATE t SET a = 'edited'")
         try scene.succeed("tables adopt a.db")
         try scene.sync("a")
-        // The reader's column is NOT NULL, and --create makes no defaults: the hint's command is what it takes.
+        // The reader's column is NOT NULL, and join makes no defaults: the hint's command is what it takes.
         try scene.database("a.db").run("INSERT INTO t VALUES(3, 'three')")
         try scene.sync("a")
         var run = try scene.run("sync b.db")
@@ -239,9 +239,9 @@ import Testing
     /// Runs `init` with what the refusal's hint says, as a shell takes it.
     private func initAgain(_ scene: Scene, after text: String) throws {
         let lines = text.split(separator: "\n")
-        let skips = lines.compactMap { line in line.firstMatch(of: /--skip (.+)$/).map { String($0.1) } }
+        let skips = lines.compactMap { line in line.firstMatch(of: /--exclude (.+)$/).map { String($0.1) } }
         let skip = try #require(skips.last)
-        let command = "'\(try BuiltCommand.path())' init --db a.db --cloud cloud --role writer --device a --tables all --skip \(skip)"
+        let command = "'\(try BuiltCommand.path())' init a.db cloud --name a --exclude \(skip)"
         _ = try ToolFailure.check(ProgramRun("bash", ["-c", command], in: scene.scratch.path), "bash")
     }
 

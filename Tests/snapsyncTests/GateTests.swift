@@ -4,12 +4,13 @@ import Testing
 
 /// Turning sync on and off, and the entitlement, as an operator sees them.
 @Suite(.runsPrograms) struct GateTests {
-    private static let off = ["sync is turned off", "turn it on with: snapsync config set sync on --db "]
+    private static let off = ["sync is turned off", "turn it on with: snapsync config set "]
 
     @Test func offMeansThatTheCloudIsNotTouched() throws {
         let scene = try Scene.phoneAndWatch()
         #expect(
-            try scene.succeed("config set watch.db sync off") == "watch.db: sync is off; changes go on being noted, and nothing is read from or sent to the location\n")
+            try scene.succeed("config set watch.db sync off")
+                == "watch.db: sync is off; changes go on being noted, and nothing is read from or sent to the location\n")
         try scene.succeed("config set phone.db sync off")
         // A run that so much as opened the cloud would say that it is gone.
         try FileManager.default.moveItem(atPath: scene.scratch.path("cloud"), toPath: scene.scratch.path("away"))
@@ -40,7 +41,8 @@ import Testing
         try scene.refuse("sync phone.db", exit: 78, saying: Self.off)
         // What somebody has to see to is told.
         try scene.scratch.write(#"{"isEntitled":false}"#, to: "licence.json")
-        try scene.succeed("enable --yes --db phone.db --entitlement licence.json")
+        #expect(try scene.succeed("config set phone.db entitlement licence.json").hasPrefix("phone.db: entitlement is "))
+        try scene.succeed("config set phone.db sync on --yes")
         try scene.refuse("sync phone.db --quiet", exit: 78, saying: ["this user is not entitled to sync", "get the entitlement"])
     }
 
@@ -87,7 +89,7 @@ import Testing
         try scene.succeed("config set watch.db sync off")
         try scene.succeed("detach watch.db")
         #expect(try scene.database("watch.db").run("SELECT count(*) FROM sqlite_schema WHERE name LIKE 'snapsync%'") == "0\n")
-        try scene.refuse("config set watch.db sync on --yes", exit: 78, saying: ["not set up for syncing", "snapsync init"])
+        try scene.refuse("config set watch.db sync on --yes", exit: 66, saying: ["not set up for syncing", "snapsync init"])
     }
 
     @Test func choiceCanBeLeftToTheUser() throws {
@@ -96,7 +98,7 @@ import Testing
         #expect(try scene.succeed(line).contains("  sync is neither on nor off yet; turn it on with: snapsync config set watch.db sync on\n"))
         try scene.refuse(
             "sync watch.db", exit: 78,
-            saying: ["sync is neither on nor off yet", "decide with: snapsync config set sync on --db ", "watch.db, or: snapsync config set sync off --db "])
+            saying: ["sync is neither on nor off yet", "decide with: snapsync config set ", "watch.db sync on, or: snapsync config set ", "watch.db sync off"])
         #expect(try scene.succeed("sync watch.db --quiet") == "")
         let gate = try #require(try scene.json("status watch.db")["gate"] as? [String: Any])
         #expect(gate["preference"] as? String == "undecided" && gate["code"] as? String == "preferenceUndecided" && gate["isEnabled"] as? Bool == false)

@@ -8,7 +8,7 @@ import Testing
         let scene = try Scene.phoneAndWatch()
         try scene.database("watch.db").run("UPDATE notifications SET title = 'mine'")
         try scene.refuse(
-            "export watch.db", exit: 78, saying: ["watch.db", "this device is a reader", "publish from the writer"], watching: ["watch.db"],
+            "export watch.db", exit: 64, saying: ["watch.db", "this device is a reader", "publish from the writer"], watching: ["watch.db"],
             asJSONToo: true)
     }
 
@@ -17,7 +17,7 @@ import Testing
         try scene.succeed("generate desk.db --notifications 5 --buckets 1")
         try scene.refuse(
             "init desk.db cloud --built-in --name desk", exit: 78,
-            saying: ["zone", "its one publisher is the device phone", "--role reader"], watching: ["desk.db"])
+            saying: ["zone", "its one publisher is the device phone", "snapsync join"], watching: ["desk.db"])
         // A database that says it is another device does not publish either, whatever it was told at init.
         try scene.database("phone.db").run("UPDATE snapsync_settings SET value = 'desk' WHERE key = 'device'; DELETE FROM notifications")
         try scene.refuse("export phone.db", exit: 78, saying: ["its one publisher is the device phone, not desk"], watching: ["phone.db"])
@@ -48,7 +48,7 @@ import Testing
         let cloud = try scene.cloudListing()
         Scene.checkRefusal(
             try scene.run("export backup.db"), exit: 78,
-            saying: ["version 2 was published as phone, and not from here", "a backup that was put back", "device claim --db"])
+            saying: ["version 2 was published as phone, and not from here", "a backup that was put back", "snapsync device claim "])
         #expect(try scene.cloudListing() == cloud)
         // Next time the same, in other words: the database has another name now.
         try scene.refuse(
@@ -60,7 +60,7 @@ import Testing
         try scene.succeed("generate watch.db --notifications 2 --buckets 1 --seed 99")
         try scene.refuse(
             "join watch.db cloud --name watch", exit: 78,
-            saying: ["watch.db, table buckets", "rows that did not come from this location", "--replace"],
+            saying: ["watch.db, table buckets", "rows that did not come from this location", "--replace-local"],
             watching: ["watch.db"])
         try scene.succeed("join watch.db cloud --name watch --replace-local")
         try scene.succeed("import watch.db")

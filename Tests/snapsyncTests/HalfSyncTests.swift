@@ -63,7 +63,7 @@ extension Scene {
     /// Puts a file where a device's folder in the mailbox has to be, so that nobody can write there, not even the superuser. Returns its path.
     @discardableResult
     func blockMailbox(of device: String) throws -> String {
-        let mailbox = "\(Scene.zone)/messages/\(device)"
+        let mailbox = "\(zone)/messages/\(device)"
         try? FileManager.default.removeItem(atPath: scratch.path(mailbox))
         try scratch.write("", to: mailbox)
         return mailbox

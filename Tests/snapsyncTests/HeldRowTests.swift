@@ -186,7 +186,7 @@ import Testing
         try scene.database("a.db").run("INSERT INTO customers VALUES('a1', 'ann@x', 'Ann', 2)")
         try scene.sync("a")
         let said = try scene.succeed("sync b.db")
-        #expect(said.contains("own: 1 row refers to a row of customers that is held, and stays as it is; snapsync conflicts --db"), "\(said)")
+        #expect(said.contains("own: 1 row refers to a row of customers that is held, and stays as it is; snapsync conflicts "), "\(said)")
         for name in ["a", "b", "b"] { #expect(try !scene.succeed("sync \(name).db").contains("own: 1 row")) }
         #expect(try scene.succeed("conflicts b.db").contains("customers b1: mail"))
         try scene.database("a.db").run("UPDATE customers SET mail = 'new@x'")

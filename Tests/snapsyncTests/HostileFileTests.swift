@@ -83,7 +83,7 @@ import Testing
                         "\(what): \(imported.errorText)")
                 }
                 if stand == .link {
-                    let doctor = try scene.run("check cloud")
+                    let doctor = try scene.run("check cloud --zone ZentikSyncZone")
                     #expect(doctor.status == 65, "\(what): \(doctor.status) \(doctor.text)")
                 }
                 if stand == .link || need == .nobody {

@@ -91,7 +91,7 @@ import Testing
             "INSERT INTO notifications SELECT '\(evil)', title, subtitle, body, readAt, sentAt, createdAt, updatedAt, bucketId, '[\"\(evil.filter { $0 != "\u{1B}" && $0 != "\u{07}" })\"]', actions, tapAction FROM notifications LIMIT 1"
         )
         func check(_ arguments: [String], at location: SourceLocation = #_sourceLocation) throws {
-            for extra in [[], ["--json"]] where !(arguments[0] == "cat" || arguments[0] == "schedule") || extra.isEmpty {
+            for extra in [[], ["--json"]] where !(arguments[0] == "show" || arguments[0] == "service") || extra.isEmpty {
                 let run = try BuiltCommand.run(arguments + extra, in: scene.scratch.path)
                 let text = run.text + run.errorText
                 let isClean = !text.unicodeScalars.contains {

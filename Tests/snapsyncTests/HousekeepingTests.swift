@@ -37,7 +37,7 @@ import Testing
             #expect(try scene.run("device claim watch.db --location \(path)").status == code)
         }
         #expect(try scene.database("watch.db").run("SELECT value FROM snapsync_settings WHERE key = 'cloud'") == stored)
-        try scene.succeed("join desk.db team --peer --name desk")
+        try scene.succeed("init desk.db team --peers --built-in --name desk")
         try scene.scratch.write("", to: "share/.dropbox")
         try FileManager.default.moveItem(atPath: scene.scratch.path("team"), toPath: scene.scratch.path("share/team"))
         let refused = try scene.run("device move desk.db share/team")
@@ -72,7 +72,7 @@ import Testing
     @Test func aPeerThatWasRenamedPublishes() throws {
         let scene = try Scene()
         for name in ["a", "b"] {
-            try scene.succeed("join \(name).db cloud --peer --name \(name)")
+            try scene.succeed(name == "a" ? "init a.db cloud --peers --built-in --name a" : "join b.db cloud --peer --name b")
             try scene.succeed("sync \(name).db")
         }
         try scene.database("b.db").run(

@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Looking: `cat`, `history`, `status`, `verify`, through a database and at a cloud directory alone.
+/// Looking: `show`, `log`, `status`, `check`, through a database and at a location alone.
 @Suite(.runsPrograms) struct InspectTests {
-    @Test func catIsWhatZcatSays() throws {
+    @Test func showIsWhatZcatSays() throws {
         let scene = try Scene.phoneAndWatch(notifications: 2500, buckets: 5)
         let first = try scene.scratch.read(scene.asset("notifications"))
         try scene.markRead(5)
@@ -32,7 +32,7 @@ import Testing
         Scene.checkRefusal(full, exit: 74, saying: ["standard output", "No space left on device"])
     }
 
-    @Test func historyListsWhatEachVersionChanged() throws {
+    @Test func logListsWhatEachVersionChanged() throws {
         let scene = try Scene.phone()
         for seed in 1...3 {
             try scene.markRead(1, from: seed)
@@ -77,9 +77,10 @@ import Testing
         try scene.succeed("export phone.db")
         let (cloud, watch, phone) = (try scene.cloudListing(), try scene.database("watch.db").dump(), try scene.database("phone.db").dump())
         for database in ["watch.db", "phone.db"] {
-            for line in ["status", "history", "cat buckets", "verify --all --local"] { try scene.succeed("\(line) \(database)") }
+            for line in ["status", "log", "check --all-versions --local"] { try scene.succeed("\(line) \(database)") }
+            try scene.succeed("show \(database) buckets")
         }
-        for line in ["doctor", "history", "cat buckets", "verify --all"] { try scene.succeed("\(line) cloud") }
+        for line in ["check cloud", "log cloud", "show cloud buckets", "check cloud --all-versions"] { try scene.succeed(line) }
         #expect(try scene.cloudListing() == cloud)
         #expect(try scene.database("watch.db").dump() == watch)
         #expect(try scene.database("phone.db").dump() == phone)
@@ -95,7 +96,7 @@ import Testing
         #expect(all["versions"] as? Int == 2 && all["newestVersion"] as? Int == 2 && all["localMatches"] as? Bool == true)
         #expect((all["sound"] as? [[String: Any]])?.map { $0["recordCount"] as? Int } == [5, 2500, 2500])
         #expect(try scene.succeed("check watch.db --local").hasSuffix("sound: the local tables are the applied version\nall is well\n"))
-        try scene.refuse("check cloud --local", exit: 78, saying: ["--local needs a database", "--db"], asJSONToo: true)
+        try scene.refuse("check cloud --local", exit: 64, saying: ["--local needs a database", "give the database"], asJSONToo: true)
     }
 
     /// A local row differs from the version that was applied without being tracked. SnapshotInspectorTests has each way.

@@ -25,7 +25,7 @@ import Testing
     }
 
     private func newestIndex(_ scene: Scene) throws -> (index: String, asset: String) {
-        let folder = scene.scratch.path("cloud/private/ZentikSyncZone/assets/things_data")
+        let folder = scene.scratch.path("\(scene.zone)/assets/things_data")
         let names = try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
         let index = try #require(names.last { $0.hasSuffix(".index.json") })
         return ("\(folder)/\(index)", "\(folder)/\(index.replacing(".index.json", with: ".json.gz"))")

@@ -89,7 +89,9 @@ import Testing
         check(try scene.json("status phone.db"), "status --json")
         for report in try scene.sharingReports() { check(report.object, report.heading) }
         try scene.scratch.write(#"{"validUntil":"2999-01-01T00:00:00Z"}"#, to: "licence.json")
-        check(try scene.json("enable --yes --db watch.db --entitlement licence.json"), "config set sync --json")
+        check(try scene.json("config set watch.db entitlement licence.json"), "config list --json")
+        check(try scene.json("config set watch.db sync on --yes"), "config set sync --json")
+        check(try scene.json("config get watch.db entitlement"), "config get --json")
         check(try scene.json("status watch.db"), "status --json")
         try FileManager.default.removeItem(atPath: scene.scratch.path("licence.json"))
         check(try scene.json("status watch.db"), "status --json")
@@ -114,6 +116,7 @@ import Testing
         var described = try scene.json("tables describe own.db")
         described["file"] = [String: Any]()
         check(described, "tables describe --json")
+        check(try scene.json("tables own.db"), "tables list --json")
         try scene.database("changed.db").run("CREATE TABLE own(id TEXT PRIMARY KEY NOT NULL)")
         try scene.succeed("init changed.db cloud --zone Changed --name changed")
         try scene.database("changed.db").run("ALTER TABLE own ADD COLUMN more TEXT")
@@ -123,7 +126,7 @@ import Testing
         check(try scene.json("tables sql changed.db"), "tables sql --json")
         try scene.database("numbered.db").run("CREATE TABLE todo(id INTEGER PRIMARY KEY AUTOINCREMENT, what TEXT)")
         check(try scene.json("init numbered.db team --peers --key-range"), "init --json")
-        let unfit = try scene.run("init own.db cloud --json")
+        let unfit = try scene.run("init own.db cloud --zone Own --json")
         check(try #require(try JSONSerialization.jsonObject(with: unfit.errors) as? [String: Any]), "errors")
 
         let mute = try Scene.phoneAndWatch()
@@ -139,8 +142,10 @@ import Testing
         for name in ["phone", "watch", "phone"] { try contested.succeed("sync \(name).db") }
         for name in ["phone", "watch"] { check(try contested.json("conflicts \(name).db"), "conflicts --json") }
         check(try contested.json("device move watch.db cloud"), "device move --json")
-        check(try contested.json("mirror cloud copy"), "copy --json")
+        check(try contested.json("copy cloud copy"), "copy --json")
         check(try contested.json("device rename watch.db kitchen"), "device rename --json")
+        let zones = try contested.succeed("zone list cloud --json")
+        for zone in try #require(try JSONSerialization.jsonObject(with: Data(zones.utf8)) as? [[String: Any]]) { check(zone, "zone list --json") }
         check(try contested.json("device forget phone.db kitchen"), "device forget --json")
 
         let signed = try SignedScene()
@@ -212,11 +217,11 @@ import Testing
         try scene.succeed("join watch.db cloud --name watch")
         try scene.succeed("sync watch.db")
         try check(scene.json("zone encrypt phone.db -n"), "zone sign --json")
-        try scene.succeed("mirror cloud copy")
+        try scene.succeed("copy cloud copy")
         try scene.succeed("generate phone.db --mark-read 1")
         try check(scene.json("zone sign phone.db"), "zone sign --json")
         try scene.succeed("zone sign phone.db --prune-old")
-        try check(scene.json("mirror cloud copy"), "copy --json")
+        try check(scene.json("copy cloud copy"), "copy --json")
         try check(scene.json("zone freshness phone.db on"), "zone freshness --json")
         try check(scene.json("status phone.db"), "status --json")
         try check(scene.json("zone encrypt phone.db --prune-old"), "zone sign --json")
@@ -265,13 +270,15 @@ import Testing
         try check(try scene.json("prune phone.db --keep-last 1"), "prune --json")
         let row = try scene.database("phone.db").run("SELECT id FROM buckets LIMIT 1").trimmingCharacters(in: .newlines)
         try check(try scene.json("log phone.db buckets \(row)"), "log table key --json")
-        try check(try scene.json("prune --keep-last 100 --keep-within 1s --automatic --db phone.db"), "prune --json")
+        try check(try scene.json("prune phone.db --keep-last 100 --keep-within 1s"), "prune --json")
+        try scene.succeed("config set phone.db keep 1s")
         try check(try scene.json("status phone.db"), "status --json")
         try scene.succeed("config set phone.db keep-last 1")
         try scene.age()
         try scene.succeed("generate phone.db --mark-read 2 --seed 4")
         try check(try scene.json("export phone.db"), "export --json")
         try check(try scene.json("status phone.db"), "status --json")
-        try check(try scene.json("config set phone.db keep none"), "prune --manual --json")
+        try check(try scene.json("config set phone.db keep none"), "config list --json")
+        try check(try scene.json("config phone.db"), "config list --json")
     }
 }

@@ -160,7 +160,7 @@ import Testing
     @Test func databaseThatWasNotSetUpEndsTheWatchAtOnce() throws {
         let scene = try Scene()
         try scene.succeed("generate any.db --notifications 1")
-        Scene.checkRefusal(try scene.run("watch any.db"), exit: 78, saying: ["any.db", "not set up for syncing", "snapsync init"])
+        Scene.checkRefusal(try scene.run("watch any.db"), exit: 66, saying: ["any.db", "not set up for syncing", "snapsync init"])
         Scene.checkRefusal(try scene.run("watch none.db"), exit: 66, saying: ["none.db", "there is no such database"])
     }
 }
