@@ -48,14 +48,14 @@ import Testing
         try succeed("init phone.db cloud --built-in --name phone \(kind) --passphrase", variables, in: scene)
         try succeed("sync phone.db", variables, in: scene)
         let join = "join watch.db cloud --name watch --passphrase"
-        if kind == "--sealed" { #expect(try run(join, variables, in: scene).status == 75) } else { try succeed(join, variables, in: scene) }
+        if kind == "--encrypt" { #expect(try run(join, variables, in: scene).status == 75) } else { try succeed(join, variables, in: scene) }
         try succeed("zone approve phone.db watch --yes", variables, in: scene)
-        if kind == "--sealed" { try succeed(join, variables, in: scene) }
+        if kind == "--encrypt" { try succeed(join, variables, in: scene) }
         try succeed("sync watch.db", variables, in: scene)
         return (scene, variables)
     }
 
-    @Test(arguments: Sample.of(["--sealed", "--signed"], oneIn: 2)) func aPassphraseLocksTheKeys(_ kind: String) throws {
+    @Test(arguments: Sample.of(["--encrypt", "--sign"], oneIn: 2)) func aPassphraseLocksTheKeys(_ kind: String) throws {
         let (scene, variables) = try locked(kind)
         let path = try keyFile("phone", in: scene)
         let seeds = try scene.forge(
@@ -128,14 +128,14 @@ import Testing
                     if answers and shown.endswith((b'keys: ', b'again: ')): os.write(terminal, answers.pop(0).encode() + b'\\n')
                 return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), shown.decode()
             p = '\(Self.passphrase)'
-            status, shown = at_terminal('key passphrase --db phone.db', p, 'something else')
+            status, shown = at_terminal('zone passphrase phone.db', p, 'something else')
             assert status == 78 and 'the two do not match' in shown and json.load(open(key_file('phone')))['formatVersion'] == 1, shown
-            status, shown = at_terminal('key passphrase --db phone.db', p, p)
+            status, shown = at_terminal('zone passphrase phone.db', p, p)
             assert status == 0 and p not in shown and json.load(open(key_file('phone')))['formatVersion'] == 2, shown
-            status, shown = at_terminal('sync --db phone.db', 'not this one')
+            status, shown = at_terminal('sync phone.db', 'not this one')
             assert status == 78 and 'not that of the key file' in shown and 'not this one' not in shown, shown
             # It is asked for once.
-            status, shown = at_terminal('sync --db phone.db', p)
+            status, shown = at_terminal('sync phone.db', p)
             assert status == 0 and shown.count('Passphrase of the keys') == 1 and p not in shown, shown
             print(shown.count('published version'))
             """)
@@ -145,7 +145,7 @@ import Testing
     }
 
     @Test func aForgedFileMakesNoMemoryBeTaken() throws {
-        let (scene, variables) = try locked("--signed")
+        let (scene, variables) = try locked("--sign")
         try scene.succeed("generate phone.db --mark-read 3")
         let before = try scene.scene.cloudListing()
         let forgeries = try scene.forge(
@@ -183,7 +183,7 @@ import Testing
     }
 
     /// What systemd hands over with LoadCredential=snapsync-key and LoadCredential=snapsync-passphrase.
-    @Test(arguments: Sample.of(["--sealed", "--signed"], oneIn: 2)) func systemdHandsOverKeysAndPassphrase(_ kind: String) throws {
+    @Test(arguments: Sample.of(["--encrypt", "--sign"], oneIn: 2)) func systemdHandsOverKeysAndPassphrase(_ kind: String) throws {
         let (scene, _) = try locked(kind)
         try scene.succeed("generate phone.db --mark-read 3")
         let folder = scene.scene.scratch.path("credentials"), path = try keyFile("phone", in: scene)

@@ -106,7 +106,7 @@ import Testing
 
         try scene.succeed("detach b.db")
         try scene.database("b.db").run("INSERT INTO todo(text) VALUES('while detached')")
-        #expect(try join(scene, "b", "--key-range --take-over --adopt")["keyRange"] as? Int == 1)
+        #expect(try join(scene, "b", "--key-range --take-over --keep-local")["keyRange"] as? Int == 1)
         try scene.sync("b")
 
         // A copy of the database has the same range until it finds out that it is a copy.

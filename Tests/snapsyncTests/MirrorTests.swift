@@ -17,12 +17,12 @@ import Testing
 
     @Test func copyHasTheSameFilesAndFollows() throws {
         let scene = try Scene.phoneAndWatch(notifications: 300)
-        let first = try scene.json("mirror cloud copy")
+        let first = try scene.json("copy cloud copy")
         #expect(first["isNew"] as? Bool == true)
         #expect(try files("copy", in: scene) == files("cloud", in: scene))
-        #expect(try scene.succeed("mirror cloud copy").contains("nothing was missing"))
+        #expect(try scene.succeed("copy cloud copy").contains("nothing was missing"))
         try scene.publishMore(3)
-        let second = try #require((try scene.json("mirror cloud copy")["zones"] as? [[String: Any]])?.first)
+        let second = try #require((try scene.json("copy cloud copy")["zones"] as? [[String: Any]])?.first)
         #expect(second["versions"] as? Int == 3 && second["newestVersion"] as? Int == 4)
         #expect(try files("copy", in: scene) == files("cloud", in: scene))
         #expect(try scene.succeed("check copy --all-versions").contains("all is well"))
@@ -40,7 +40,7 @@ import Testing
         try scene.succeed("sync watch.db")
         try scene.succeed("prune phone.db --keep-last 2")
         let pinned = try scene.succeed("show phone.db buckets --at 1")
-        try scene.succeed("mirror cloud new")
+        try scene.succeed("copy cloud new")
         try FileManager.default.moveItem(atPath: scene.scratch.path("cloud"), toPath: scene.scratch.path("old"))
         for name in ["phone", "watch"] { try scene.succeed("device move \(name).db new") }
         #expect(try scene.succeed("show phone.db buckets --at 1") == pinned)
@@ -49,8 +49,8 @@ import Testing
         #expect(try scene.contents("phone.db") == scene.contents("watch.db"))
         #expect(try scene.succeed("check new --all-versions").contains("all is well"))
         // What was published in the copy is not mixed with the old place, and can be brought back to it.
-        try scene.refuse("mirror old new", exit: 78, saying: ["it has version", "ends at version"])
-        try scene.succeed("mirror new old")
+        try scene.refuse("copy old new", exit: 78, saying: ["it has version", "ends at version"])
+        try scene.succeed("copy new old")
         #expect(try files("old", in: scene).keys.contains { $0.hasSuffix("commits/00000000000000000044.json") })
     }
 
@@ -60,20 +60,20 @@ import Testing
         try scene.succeed("generate phone.db --notifications 20 --buckets 3")
         try scene.succeed("init phone.db cloud --built-in --name phone")
         try scene.succeed("sync phone.db")
-        try scene.succeed("mirror cloud copy")
+        try scene.succeed("copy cloud copy")
         try scene.succeed("generate phone.db --mark-read 3")
         try scene.succeed("sync phone.db")
         try scene.succeed("zone sign phone.db --prune-old")
         for _ in 0..<2 {
-            let report = try scene.json("mirror cloud copy")
+            let report = try scene.json("copy cloud copy")
             let zones = try #require(report["zones"] as? [[String: Any]])
             #expect(zones.map { $0["zone"] as? String } == ["private/ZentikSyncZone", "private/ZentikSyncZone-signed"])
             #expect(zones[0]["successor"] as? String == "ZentikSyncZone-signed" && zones[0]["newestVersion"] as? Int == 1)
             #expect(zones[1]["successor"] == nil && zones[1]["newestVersion"] as? Int == 1)
         }
-        #expect(try scene.succeed("mirror cloud copy").contains("the copy keeps those that it has, newest version 1"))
-        #expect(try scene.succeed("show copy buckets --at 1").contains("buckets"))
-        try scene.succeed("mirror cloud fresh")
+        #expect(try scene.succeed("copy cloud copy").contains("the copy keeps those that it has, newest version 1"))
+        #expect(try scene.succeed("show copy buckets --at 1 --zone ZentikSyncZone").contains("buckets"))
+        try scene.succeed("copy cloud fresh")
         let words = try #require(try scene.json("zone members phone.db")["creator"] as? String)
         for place in ["copy", "fresh"] {
             try scene.succeed("join \(place).db \(place) --name \(place) --zone ZentikSyncZone-signed --trust \(words)")
@@ -92,7 +92,7 @@ import Testing
             let killed = try ProgramRun(
                 "strace",
                 [
-                    "-f", "-qq", "-o", "/dev/null", "-e", "trace=linkat", "-e", "inject=linkat:signal=KILL:when=\(number)", BuiltCommand.path(), "mirror",
+                    "-f", "-qq", "-o", "/dev/null", "-e", "trace=linkat", "-e", "inject=linkat:signal=KILL:when=\(number)", BuiltCommand.path(), "copy",
                     "cloud", "copy",
                 ],
                 in: scene.scratch.path)
@@ -103,7 +103,7 @@ import Testing
             #expect(commits == whole.keys.filter { $0.contains("/commits/") }.sorted().prefix(commits.count).map(\.self))
             if !commits.isEmpty, ends.insert(commits.count).inserted { #expect(try scene.succeed("check copy --all-versions").contains("all is well")) }
             if killed.status == 0 { break }
-            try scene.succeed("mirror cloud copy")
+            try scene.succeed("copy cloud copy")
             #expect(try files("copy", in: scene).filter { !$0.key.contains(".snapsync-") } == whole)
             try FileManager.default.removeItem(atPath: scene.scratch.path("copy"))
         }
@@ -116,19 +116,19 @@ import Testing
         var bytes = try Data(contentsOf: URL(fileURLWithPath: asset))
         bytes[bytes.count / 2] ^= 4
         try bytes.write(to: URL(fileURLWithPath: asset))
-        try scene.refuse("mirror cloud copy", exit: 65, saying: ["do not match the commit's hash", "snapsync repair"])
+        try scene.refuse("copy cloud copy", exit: 65, saying: ["do not match the commit's hash", "snapsync repair"])
         #expect(try files("copy", in: scene).keys.allSatisfy { !$0.contains("/commits/") && !$0.contains("notifications_data") })
     }
 
     @Test func otherPlacesAreRefused() throws {
         let scene = try Scene.phone()
         try scene.succeed("init other.db elsewhere --built-in --name other")
-        try scene.refuse("mirror cloud elsewhere", exit: 78, saying: ["not a copy of"])
-        try scene.refuse("mirror cloud cloud", exit: 78, saying: ["not copied into itself"])
-        try scene.refuse("mirror missing copy", exit: 69, saying: ["missing"])
+        try scene.refuse("copy cloud elsewhere", exit: 78, saying: ["not a copy of"])
+        try scene.refuse("copy cloud cloud", exit: 78, saying: ["not copied into itself"])
+        try scene.refuse("copy missing copy", exit: 69, saying: ["missing"])
         try FileManager.default.createDirectory(atPath: scene.scratch.path("full"), withIntermediateDirectories: false)
         try scene.scratch.write("mine", to: "full/letter.txt")
-        try scene.refuse("mirror cloud full", exit: 66, saying: ["holds other files"], asJSONToo: true)
+        try scene.refuse("copy cloud full", exit: 66, saying: ["holds other files"], asJSONToo: true)
         #expect(!FileManager.default.fileExists(atPath: scene.scratch.path("copy")))
     }
 }

@@ -31,7 +31,7 @@ import Testing
 
     @Test func severalCloudsStandOnOnePage() throws {
         let scene = try Scene.phoneAndWatch()
-        try scene.succeed("mirror cloud other")
+        try scene.succeed("copy cloud other")
         let page = try scene.page("watch.db --location nowhere", exit: 69)
         let words = try page.words()
         #expect(words.contains("Sync report: 4 zones 1 error in nowhere: nowhere: the directory cannot be opened: No such file or directory."), "\(words)")

@@ -211,7 +211,7 @@ import Testing
         #expect((pruned["removedVersions"] as? [Int])?.contains(1) == true && pruned["pinnedVersions"] as? [Int] == [1])
         #expect(try scene.succeed("log phone.db --limit 99").contains("pinned (CANARY-pin)"))
         try scene.succeed("show phone.db notifications --at 1")
-        try scene.succeed("mirror cloud copy")
+        try scene.succeed("copy cloud copy")
         for line in ["check copy --all-versions", "check watch.db --all-versions --local", "check phone.db"] {
             #expect(try scene.succeed(line).contains("all is well"), "\(line)")
         }

@@ -65,7 +65,7 @@ import Testing
             assert newest() == before + 1 and [saved['name'] for saved in load(newest())['saved']] == ['snapshot_freshness'], load(newest())
             run('sync --db watch.db')
             run('key passphrase --new-file passphrase --db phone.db')
-            run('mirror cloud copy')
+            run('copy cloud copy')
             for line in ('verify --all --local --db watch.db', 'verify --restore --db phone.db', 'doctor --all --db watch.db', 'status --json --db phone.db', 'history --json --db watch.db'):
                 run(line)
             # Errors, and what they are handed on to.
@@ -123,7 +123,7 @@ import Testing
             look.add(*seeds('watch'))
             run('member approve watch --yes --db phone.db')
             run(join)
-            run('mirror s3://\#(bucket)/app copy')
+            run('copy s3://\#(bucket)/app copy')
             look.add(*open_zone(ZONE.replace('cloud/', 'copy/'), seeds('phone')[1]).secrets.values())
             for line in ('sync --db watch.db', 'key rotate --db phone.db', 'export --full --db phone.db', 'verify --all --local --db watch.db', 'doctor --db phone.db', 'status --json --db phone.db'):
                 run(line)

@@ -93,7 +93,7 @@ import Testing
         #expect(try scene.scene.contents("late.db") == scene.scene.contents("laptop.db"))
         #expect(try scene.verifyIndependently(scene.words("desk")).text.hasPrefix("laptop peer\nshelf peer\ncommit "))
         try scene.succeed("check late.db --all-versions")
-        try scene.succeed("mirror cloud copy")
+        try scene.succeed("copy cloud copy")
         #expect(try scene.succeed("check copy --all-versions").contains("all is well"))
     }
 
