@@ -191,14 +191,14 @@ import Testing
         let before = try scene.cloudListing()
         let plan = try scene.json("sync watch.db -n --out watch.plan")
         #expect(plan["newestVersion"] as? Int == 2 && plan["version"] as? Int == 1)
-        #expect(plan["refusals"] as? [String] == ["sync watch.db is turned off; turn it on with: snapsync enable"])
+        #expect(plan["refusals"] as? [String] == ["sync is turned off; turn it on with: snapsync config set watch.db sync on"])
         #expect(try scene.cloudListing() == before)
         try scene.refuse("sync watch.db --plan watch.plan", exit: 78, saying: ["sync is turned off"], watching: ["watch.db"])
         try scene.succeed("config set watch.db sync on --yes")
         #expect(try scene.succeed("sync watch.db --plan watch.plan").hasPrefix("imported version 2\n"))
         // Who may not sync is shown nothing.
         try scene.scratch.write(#"{"isEntitled":false}"#, to: "licence.json")
-        #expect(try scene.run("enable --yes --db watch.db --entitlement licence.json").status == 0)
+        try scene.succeed("config set watch.db entitlement licence.json")
         try scene.refuse("sync watch.db -n", exit: 78, saying: ["this user is not entitled to sync"], watching: ["watch.db"])
     }
 }

@@ -74,7 +74,7 @@ import Testing
             try BuiltCommand.run(["sync", "phone.db", "--on-failure", command] + words, in: scene.scratch.path)
         }
         #expect(try sync().status == 0 && !scene.scratch.exists("failed.txt"))
-        let run = try sync("--cloud", "none", "--json")
+        let run = try sync("--location", "none", "--json")
         #expect(run.status == 69 && run.text == "" && run.errorText.contains("\"exitCode\"") && run.errorText.hasSuffix("said\n"), "\(run.errorText)")
         let told = String(decoding: try scene.scratch.read("failed.txt"), as: UTF8.self).split(separator: "|").map(String.init)
         #expect(told == ["69", "open failed: none: the directory cannot be opened: No such file or directory", scene.scratch.path("phone.db")])
@@ -89,8 +89,8 @@ import Testing
         let monitor = try Monitor(in: scene)
         func verify(_ words: [String]) throws -> ProgramRun {
             let command = "echo \"$SNAPSYNC_EXIT_CODE $SNAPSYNC_ERROR\" > failed.txt"
-            let options = ["--db", "phone.db", "--heartbeat", "http://127.0.0.1:\(monitor.port)/check", "--on-failure", command]
-            return try BuiltCommand.run(["verify"] + words + options, in: scene.scratch.path)
+            let options = ["--heartbeat", "http://127.0.0.1:\(monitor.port)/check", "--on-failure", command]
+            return try BuiltCommand.run(["check", "phone.db"] + words + options, in: scene.scratch.path)
         }
         let sound = try verify(["--restore", "--quiet"])
         #expect(sound.status == 0 && sound.text == "" && sound.errorText == "" && monitor.requests == ["/check"])
@@ -104,9 +104,9 @@ import Testing
         }
         // A part of the file: it may be arriving. Another byte: it is damaged.
         try scene.scratch.write(whole.prefix(100), to: asset)
-        try expectFailure("--quiet", exit: 75)
+        try expectFailure("--read-data", "--quiet", exit: 75)
         try scene.scratch.write(whole.prefix(100) + [whole[100] ^ 1] + whole.dropFirst(101), to: asset)
-        try expectFailure("--quiet", exit: 65)
+        try expectFailure("--read-data", "--quiet", exit: 65)
         try expectFailure("--restore", "--quiet", exit: 65)
         #expect(monitor.requests == ["/check"])
     }
@@ -142,20 +142,20 @@ import Testing
     @Test func scheduleCarriesWhatFollowsASync() throws {
         let scene = try Scene.phone(notifications: 3, buckets: 1)
         let options = ["--heartbeat", "https://monitor.example/a%20b", "--on-failure", "echo \"$SNAPSYNC_ERROR\" | mail 'me'"]
-        func schedule(_ words: [String]) throws -> ProgramRun {
-            let run = try BuiltCommand.run(["service", "phone.db"] + words + options, in: scene.scratch.path)
+        func schedule(_ kind: String, _ words: [String]) throws -> ProgramRun {
+            let run = try BuiltCommand.run(["service", kind, "phone.db"] + words + options, in: scene.scratch.path)
             #expect(run.status == 0 && run.errorText == "", "\(run.errorText)")
             return run
         }
-        let cron = try schedule(["--every", "15m", "--cron"]).text
+        let cron = try schedule("cron", ["--every", "15m"]).text
         #expect(
             cron.hasSuffix(
                 " --heartbeat 'https://monitor.example/a\\%20b' --on-failure 'echo \"$SNAPSYNC_ERROR\" | mail '\\''me'\\'''\n"), "\(cron)")
-        let timer = try schedule(["--every", "10m", "--systemd"]).text
+        let timer = try schedule("systemd", ["--every", "10m"]).text
         let words = " \"--heartbeat\" \"https://monitor.example/a%%20b\" \"--on-failure\" \"echo \\\"$$SNAPSYNC_ERROR\\\" | mail 'me'\"\n"
         #expect(timer.contains(words), "\(timer)")
-        let watch = try schedule(["--watch", "--systemd"]).text
-        #expect(watch.contains(" watch --db \"\(scene.scratch.path("phone.db"))\"\(words)"), "\(watch)")
+        let watch = try schedule("systemd", ["--watch"]).text
+        #expect(watch.contains(" watch \"\(scene.scratch.path("phone.db"))\"\(words)"), "\(watch)")
         #expect(watch.contains("\nRestart=on-failure\n") && watch.contains("\nWantedBy=default.target\n") && !watch.contains("[Timer]"))
         #expect(try scene.json("service systemd phone.db --watch")["interval"] == nil)
     }

@@ -33,7 +33,7 @@ import Testing
             rows
                 + "INSERT OR REPLACE INTO buckets(id, name, createdAt, updatedAt) VALUES('\(taken)', 'Own name', '2030-01-01T00:00:00Z', '2030-01-01T00:00:00Z')"
         )
-        let saying = ["table buckets", "did not come from this location", "--adopt", "--replace"]
+        let saying = ["table buckets", "did not come from this location", "--keep-local", "--replace-local"]
         try scene.refuse("join watch.db cloud --name watch", exit: 78, saying: saying, watching: ["watch.db"])
         try scene.succeed("join watch.db cloud --name watch --keep-local")
         let warnings = try #require(try scene.json("import watch.db")["warnings"] as? [String])
@@ -179,7 +179,7 @@ import Testing
         let scene = try Scene.phoneAndWatch()
         try scene.refuse(
             "join other.db cloud --name watch", exit: 78,
-            saying: ["a reader has synced as watch before", "--take-over", "--device"])
+            saying: ["a reader has synced as watch before", "--take-over", "--name"])
         #expect(!scene.scratch.exists("other.db"))
         try scene.succeed("join other.db cloud --name watch --take-over")
         try scene.succeed("sync other.db --quiet")

@@ -28,7 +28,7 @@ import Testing
         let scene = try Scene.phoneAndWatch()
         try scene.publishMore(2)
         try scene.database("watch.db").run("UPDATE notifications SET title = 'mine' WHERE id = (SELECT max(id) FROM notifications)")
-        try open(try scene.page("watch.db --location nowhere", exit: 69), as: "several")
+        try open(try scene.page("watch.db --also cloud --also nowhere", exit: 69), as: "several")
     }
 
     @Test func hostileCloudRunsNoScript() throws {
@@ -41,10 +41,10 @@ import Testing
         try scene.database("shop.db").run("UPDATE \"<b>t</b>\" SET \"\"\"><script>hacked6=1</script>\" = 'x' || \"\"\"><script>hacked6=1</script>\"")
         try scene.sync("shop")
         for (number, text) in Self.evil.enumerated() where !text.contains("/") {
-            try scene.scratch.write("{}", to: "\(Scene.zone)/assets/\(text)-\(number)")
+            try scene.scratch.write("{}", to: "\(Scene.mainZone)/assets/\(text)-\(number)")
         }
         func open(_ line: String, as name: String, saying texts: [String]) throws {
-            let run = try scene.run("report --html page.html \(line)")
+            let run = try scene.run("status --html page.html \(line)")
             #expect([0, 65].contains(run.status), "\(run.errorText)")
             let page = try PageFile(scene.scratch.path("page.html"))
             #expect(try page.faults() == "")
@@ -59,6 +59,6 @@ import Testing
         let report = scene.scratch.path(try scene.newest("devices/shop"))
         try CloudForgery.renameReport(report, to: "<img src=x onerror=hacked8=1>")
         try CloudForgery.rewriteCommit(scene.scratch.path(try scene.newest("commits")), "commit['device'] = '<script>hacked7=1</script>'")
-        try open("shop.db --location cloud", as: "forged", saying: ["error", "a name is not allowed"])
+        try open("shop.db --also cloud", as: "forged", saying: ["error", "a name is not allowed"])
     }
 }

@@ -47,7 +47,7 @@ struct PageFile {
 extension Scene {
     /// Writes the page with the words of a line, checks its structure, and returns it.
     func page(_ line: String, exit code: Int32 = 0, at location: SourceLocation = #_sourceLocation) throws -> PageFile {
-        let run = try run("report --html page.html \(line)")
+        let run = try run("status --html page.html \(line)")
         try #require(run.status == code, "\(run.text)\(run.errorText)", sourceLocation: location)
         let page = try PageFile(scratch.path("page.html"))
         #expect(try page.faults() == "", sourceLocation: location)

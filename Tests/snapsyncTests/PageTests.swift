@@ -14,8 +14,8 @@ import Testing
         #expect(words.contains("Sync report: phone.db All is well."), "\(words)")
         // What the commands print is on the page, line by line; ages differ.
         func squeezed(_ text: some StringProtocol) -> String { text.split(separator: " ").joined(separator: " ") }
-        for command in ["doctor", "status", "history", "messages"] {
-            for line in try scene.succeed("\(command) phone.db").split(separator: "\n") where !line.contains(" ago") && !line.contains(" ok (--all") {
+        for command in ["check", "status", "log", "pending"] {
+            for line in try scene.succeed("\(command) phone.db").split(separator: "\n") where !line.contains(" ago") && !line.contains(" ok (-v") {
                 #expect(words.contains(squeezed(line)), "\(command): \(line): \(words)")
             }
         }
@@ -25,14 +25,14 @@ import Testing
         #expect(verdict["size"] as? Int == (try scene.scratch.read("page.html").count))
         // To look changes nothing, in the cloud or in the database.
         let before = try scene.cloudListing(), rows = try scene.database("phone.db").run(".dump")
-        _ = try scene.page("phone.db --location cloud")
+        _ = try scene.page("phone.db --also cloud")
         #expect(try scene.cloudListing() == before && scene.database("phone.db").run(".dump") == rows)
     }
 
     @Test func severalCloudsStandOnOnePage() throws {
         let scene = try Scene.phoneAndWatch()
         try scene.succeed("copy cloud other")
-        let page = try scene.page("watch.db --location nowhere", exit: 69)
+        let page = try scene.page("watch.db --also cloud --also other --also nowhere", exit: 69)
         let words = try page.words()
         #expect(words.contains("Sync report: 4 zones 1 error in nowhere: nowhere: the directory cannot be opened: No such file or directory."), "\(words)")
         #expect(page.text.components(separatedBy: "<h2").count == 5)
@@ -40,7 +40,7 @@ import Testing
         let json = try #require(try JSONSerialization.jsonObject(with: report.output) as? [String: Any])
         #expect(report.status == 69 && json["severity"] as? String == "error" && (json["zones"] as? [Any])?.count == 2)
         // The environment names what no flag does.
-        let run = try scene.run("report --html page.html", environment: ["SNAPSYNC_LOCATION": "other"])
+        let run = try scene.run("status --html page.html", environment: ["SNAPSYNC_LOCATION": "other"])
         #expect(run.status == 0 && run.text.contains("All is well."), "\(run.errorText)")
     }
 

@@ -11,7 +11,7 @@ import Testing
         let rounds = Sample.isWhole ? 40 : 4
         print("eight peers: seed \(seed), \(rounds) rounds")
         let scene = try Scene()
-        try scene.succeed("join d0.db cloud --peer --name d0")
+        try scene.succeed("init d0.db cloud --peers --built-in --name d0")
         try scene.succeed("generate d0.db --notifications 5 --buckets 2")
         try scene.sync("d0")
         for number in 1..<8 {

@@ -62,7 +62,7 @@ import Testing
         let scene = try Self.writer()
         for options in ["", "--json"] {
             try scene.database("a.db").run("UPDATE t SET v = v || 'x'")
-            let run = try ProgramRun("bash", ["-c", "\"$0\" \(command) --db a.db \(options) > /dev/full", BuiltCommand.path()], in: scene.scratch.path)
+            let run = try ProgramRun("bash", ["-c", "\"$0\" \(command) a.db \(options) > /dev/full", BuiltCommand.path()], in: scene.scratch.path)
             #expect(run.status == 0 && run.errorText.contains("what was to be done is done"), "\(run.errorText)")
         }
         #expect(try (scene.json("log a.db")["versions"] as? [Any])?.count == 3)
@@ -73,10 +73,10 @@ import Testing
         try scene.database("a.db").run("UPDATE t SET v = v || 'x'")
         try scene.sync("a")
         for (command, status) in [
-            ("pin 1", 0), ("unpin 1", 0), ("prune --keep-last 1 --dry-run", 74), ("prune --keep-last 1", 0), ("repair --dry-run", 74), ("repair", 0),
-            ("history", 74), ("disable", 0), ("detach", 0), ("join cloud --keep-local", 0),
+            ("pin a.db 1", 0), ("pin a.db 1 --remove", 0), ("prune a.db --keep-last 1 -n", 74), ("prune a.db --keep-last 1", 0), ("repair a.db -n", 74),
+            ("repair a.db", 0), ("log a.db", 74), ("config set a.db sync off", 0), ("detach a.db", 0), ("join a.db cloud --keep-local", 0),
         ] {
-            let run = try ProgramRun("bash", ["-c", "\"$0\" \(command) --db a.db > /dev/full", BuiltCommand.path()], in: scene.scratch.path)
+            let run = try ProgramRun("bash", ["-c", "\"$0\" \(command) > /dev/full", BuiltCommand.path()], in: scene.scratch.path)
             #expect(run.status == status && run.errorText.contains("standard output: it cannot be written"), "\(command): \(run.errorText)")
         }
     }
@@ -165,7 +165,7 @@ import Testing
         try scene.database("a.db").run("CREATE TABLE bare(a); CREATE TABLE counted(id INTEGER PRIMARY KEY); CREATE TABLE fine(id TEXT PRIMARY KEY)")
         let run = try scene.run("init a.db cloud --peers")
         #expect(run.status == 78 && !scene.scratch.exists("cloud"))
-        for fragment in ["bare: it has no key besides the rowid", "give one key to two rows: counted", "--skip bare", "--shared-keys"] {
+        for fragment in ["bare: it has no key besides the rowid", "give one key to two rows: counted", "--exclude bare", "--shared-keys"] {
             #expect(run.errorText.contains(fragment), "\(run.errorText)")
         }
         try scene.succeed("init a.db cloud --peers --exclude bare --shared-keys")

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `plan` and `apply`: what a sync would do, and only that.
+/// `sync -n` and `sync --plan`: what a sync would do, and only that.
 @Suite(.runsPrograms) struct PlanTests {
     private func dataset(_ plan: [String: Any], _ name: String) throws -> [String: Any] {
         try #require((plan["datasets"] as? [[String: Any]])?.first { $0["name"] as? String == name })
@@ -93,7 +93,7 @@ import Testing
         try scene.refuse("sync phone.db --plan again.plan", exit: 78, saying: ["made for another database"])
         try scene.scratch.write("{}", to: "no.plan")
         try scene.refuse("sync phone.db --plan no.plan", exit: 65, saying: ["no plan of this version"], asJSONToo: true)
-        try scene.refuse("sync phone.db --plan none.plan", exit: 66, saying: ["none.plan", "plan --out"])
+        try scene.refuse("sync phone.db --plan none.plan", exit: 66, saying: ["none.plan", "snapsync sync phone.db -n --out"])
     }
 
     @Test func writerBehindItsZoneIsTold() throws {

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `pin`, `unpin` and `prune`: what is kept can be read, what is not is gone, and whoever is in between loses nothing.
+/// `pin` and `prune`: what is kept can be read, what is not is gone, and whoever is in between loses nothing.
 @Suite(.runsPrograms) struct PruneTests {
     @Test func pinnedVersionOutlivesItsCommit() throws {
         let scene = try Scene.phoneAndWatch()
@@ -19,7 +19,7 @@ import Testing
         #expect(try scene.files("commits").count == 4)
         #expect(try scene.container(2) == second)
         #expect(try scene.container(8) == newest && scene.container(10) == newest)
-        try scene.refuse("show cloud notifications --at 3", exit: 66, saying: ["no longer kept", "history lists"])
+        try scene.refuse("show cloud notifications --at 3", exit: 66, saying: ["no longer kept", "log cloud lists"])
         #expect(try scene.succeed("log cloud").hasSuffix(" pinned (two)\n"))
         #expect(try scene.json("check cloud --all-versions")["problems"] as? [String] == [])
         // A reader goes on without a word about the pin.

@@ -130,7 +130,7 @@ import Testing
             Scene.checkRefusal(try run(scene, "query", "cloud", sql), exit: 78, saying: [reason, "the tables are"])
         }
         #expect(try run(scene, "query", "cloud", "PRAGMA table_info('lines')", "--csv").text.contains("0,order_id,INTEGER"))
-        Scene.checkRefusal(try run(scene, "query", "none", "SELECT 1"), exit: 69, saying: ["none"])
+        Scene.checkRefusal(try run(scene, "query", "none", "SELECT 1"), exit: 66, saying: ["none"])
     }
 
     @Test func damageEndsTheQueryAndNamesTheBlock() throws {

@@ -21,13 +21,13 @@ import Testing
         INSERT INTO marks VALUES(1.5, x'00ff', 7), (-2.0, x'', 'seven'), (3.0, x'01', 7.0);
         """
     private static let tables = [("lists", "id"), ("tasks", "title"), ("steps", "id"), ("tags", "name"), ("marks", "at")]
-    private static let edits = "--tables all --reader-edits all --shared-keys"
+    private static let edits = "--reader-edits all --shared-keys"
 
     /// A writer that has published version 1 and two readers that have it.
     private func scene(_ options: String = edits, readers: [String] = ["phone", "tablet"]) throws -> Scene {
         try Scene.copy(of: "to-do lists \(options) \(readers)") { scene in
             try scene.database("desk.db").run(Self.schema + Self.rows)
-            try scene.succeed("init desk.db cloud --built-in --name desk \(options)")
+            try scene.succeed("init desk.db cloud --name desk \(options)")
             try scene.sync("desk")
             for reader in readers {
                 try scene.succeed("join \(reader).db cloud --name \(reader)")
@@ -38,13 +38,13 @@ import Testing
 
     /// Whoever edits a reader's row all the same is told where the edit is.
     @Test func editOfATableThatReadersMayNotEditIsSaidToStay() throws {
-        let scene = try scene("--tables all", readers: ["phone"])
+        let scene = try scene("--reader-edits none", readers: ["phone"])
         try scene.database("phone.db").run("INSERT INTO tags VALUES('new', NULL)")
         try scene.succeed("sync phone.db")
         #expect(try scene.succeed("status phone.db").contains("1 changed since, kept here alone: readers may not edit it"))
         #expect(try scene.succeed("pending phone.db").contains("  stays here: insert tags new: readers may not edit the table\n"))
         let doctor = try scene.succeed("check phone.db")
-        #expect(doctor.contains("so no other device gets this") && doctor.contains("snapsync tables edits tags"), "\(doctor)")
+        #expect(doctor.contains("so no other device gets this") && doctor.contains("snapsync tables edits tags there"), "\(doctor)")
         #expect(try scene.succeed("sync desk.db").contains("nothing new"))
         // What the hint says.
         try scene.succeed("tables edits desk.db tags")
@@ -59,7 +59,7 @@ import Testing
     }
 
     private func mailbox(_ scene: Scene, of device: String) throws -> [String] {
-        let folder = scene.scratch.path("\(Scene.zone)/messages/\(device)")
+        let folder = scene.scratch.path("\(Scene.mainZone)/messages/\(device)")
         guard FileManager.default.fileExists(atPath: folder) else { return [] }
         return try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".json") }.sorted()
     }
@@ -138,7 +138,7 @@ import Testing
             assert deleted['id'] == 2 and 'row' not in deleted and 'columns' not in deleted, deleted
             assert deleted['base'] == {'at': '2023-11-14T22:13:21.000Z'}, deleted
             assert added['id'] == [0.5, {'base64': 'AP8='}] and 'base' not in added and added['born'] == added['at'], added
-            """, [scene.scratch.path("\(Scene.zone)/messages/phone")])
+            """, [scene.scratch.path("\(Scene.mainZone)/messages/phone")])
     }
 
     @Test func theLaterEditWinsAndTheOtherIsKept() throws {
@@ -169,7 +169,7 @@ import Testing
         let scene = try scene(readers: ["phone"])
         try scene.database("phone.db").run("UPDATE tasks SET title = 'sweep twice' WHERE title = 'sweep'")
         try scene.succeed("sync phone.db")
-        let name = try #require(try mailbox(scene, of: "phone").first), path = "\(Scene.zone)/messages/phone/\(name)"
+        let name = try #require(try mailbox(scene, of: "phone").first), path = "\(Scene.mainZone)/messages/phone/\(name)"
         let bytes = try scene.scratch.read(path)
         try scene.succeed("sync desk.db")
         try scene.succeed("sync phone.db")
@@ -229,7 +229,7 @@ import Testing
     }
 
     @Test func nothingIsTakenUnlessItIsSaidAndItCanBeSaidLater() throws {
-        let scene = try scene("--tables all", readers: ["phone"])
+        let scene = try scene("--reader-edits none", readers: ["phone"])
         try scene.database("phone.db").run("UPDATE tags SET color = 'mine' WHERE name = 'later'")
         #expect(!(try scene.succeed("sync phone.db")).contains("sent"))
         #expect(try mailbox(scene, of: "phone") == [])
@@ -265,7 +265,7 @@ import Testing
         let keys = try scene.run("init desk.db cloud --exclude notes --reader-edits all")
         #expect(keys.status == 78 && keys.errorText.contains("give one key to two rows: steps") && keys.errorText.contains("--shared-keys"))
         let unknown = try scene.run("init desk.db cloud --exclude notes --reader-edits task")
-        #expect(unknown.status == 78 && unknown.errorText.contains("no synced table is named task"))
+        #expect(unknown.status == 64 && unknown.errorText.contains("no synced table is named task"))
         #expect(try scene.run("init desk.db cloud --built-in --reader-edits all").status == 64)
         let taken = try scene.succeed("init desk.db cloud --reader-edits tasks,lists")
         #expect(taken.contains("\n  readers may edit lists, tasks\n"))
@@ -286,7 +286,7 @@ import Testing
     @Test(.enabled(if: SignedScene.isAvailable)) func editsTravelInASealedZone() throws {
         let scene = try SignedScene()
         try scene.scene.database("phone.db").run(Self.schema + Self.rows)
-        _ = try scene.initSealed("init phone.db cloud --built-in --name phone --encrypt \(Self.edits)")
+        _ = try scene.initSealed("init phone.db cloud --name phone --encrypt \(Self.edits)")
         try scene.succeed("sync phone.db")
         try scene.join("watch")
         try scene.succeed("sync watch.db")

@@ -215,7 +215,7 @@ import Testing
     @Test func repairIsRefusedWhereNothingCanBeDone() throws {
         let scene = try Scene.phone(notifications: 20, buckets: 3)
         try scene.refuse("repair none.db", exit: 66, saying: ["there is no such database"], asJSONToo: true)
-        try scene.refuse("repair none", exit: 69, saying: ["cannot be opened"], asJSONToo: true)
+        try scene.refuse("repair none", exit: 66, saying: ["there is no such database"], asJSONToo: true)
         try scene.succeed("config set phone.db sync off")
         #expect(try scene.run("repair phone.db").status == 78)
     }

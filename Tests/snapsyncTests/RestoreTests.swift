@@ -305,8 +305,8 @@ import Testing
 
     @Test func nobodyIsAskedWithoutATerminal() throws {
         let scene = try Scene.phoneAndWatch()
-        for side in ["cloud", "local"] {
-            let run = try scene.run("replace \(side) --db phone.db")
+        for half in ["export", "import"] {
+            let run = try scene.run("\(half) phone.db --replace")
             #expect(run.status == 64 && run.errorText.contains("Pass --yes"))
         }
         #expect(!scene.scratch.exists("phone.db.snapsync-kept"))
