@@ -28,6 +28,8 @@ public final class SyncEngine: Sendable {
     package let requests: RequestMeter
     /// Notices about zones that this database moved to, until a run reports them.
     let moves = Mutex<[String]>([])
+    /// The active runs, and why the last one failed.
+    package let activity = RunActivity()
     /// Decides before each run whether this database is synced.
     public let gate: SyncGate
 
@@ -196,7 +198,7 @@ public final class SyncEngine: Sendable {
 
     /// Does what the device's role requires: a writer publishes, a reader imports, a peer does both.
     public func sync(allowing allowed: ShrinkApproval = .none, progress: ProgressHandler? = nil) async throws -> SyncReport {
-        try await WorkerThreads.host { try await countingRequests { try await syncOnce(allowed, progress) } }
+        try await activity.during { try await WorkerThreads.host { try await countingRequests { try await syncOnce(allowed, progress) } } }
     }
 
     private func syncOnce(_ allowed: ShrinkApproval, _ progress: ProgressHandler?) async throws -> SyncReport {
@@ -327,5 +329,28 @@ public final class SyncEngine: Sendable {
         let lock = try SyncError.at(.open) { try RunLock(database: database.path) }
         defer { withExtendedLifetime(lock) {} }
         return try SyncError.at(.apply, body)
+    }
+}
+
+/// The active runs of an engine, and why its last run failed.
+package final class RunActivity: Sendable {
+    private let facts = Mutex<(running: Int, failure: PresentableError?)>((0, nil))
+
+    package var isRunning: Bool { facts.withLock { $0.running > 0 } }
+    /// Nil after a successful run, and if sync is off.
+    package var failure: PresentableError? { facts.withLock(\.failure) }
+
+    func during<T>(_ body: () async throws -> T) async throws -> T {
+        facts.withLock { $0.running += 1 }
+        defer { facts.withLock { $0.running -= 1 } }
+        do {
+            let result = try await body()
+            facts.withLock { $0.failure = nil }
+            return result
+        } catch {
+            let shown = PresentableError(error, in: .preferred), isOff = shown.identifier?.exact.hasPrefix("gate.") == true
+            if !shown.isCancellation { facts.withLock { $0.failure = isOff ? nil : shown } }
+            throw error
+        }
     }
 }

@@ -50,7 +50,7 @@ package final class ChangeListener: Sendable {
     func take(_ changes: [DatasetChanges]) {
         waiting.withLock { waiting in
             for one in changes {
-                let sum = (waiting[one.dataset] ?? DatasetChanges(dataset: one.dataset)).followed(by: one, limit: keyLimit)
+                let sum = (waiting[one.dataset] ?? DatasetChanges(dataset: one.dataset, table: one.table)).followed(by: one, limit: keyLimit)
                 waiting[one.dataset] = sum.isEmpty ? nil : sum
             }
         }
@@ -94,7 +94,7 @@ struct RowObservation {
             try image.close()
             let changes = try isFull ? nil : image.differences(limit: keyLimit)
             try image.drop()
-            guard let changes else { return .everything(of: image.schema.name) }
+            guard let changes else { return .everything(of: image.schema.name, table: image.schema.table) }
             return changes.isEmpty ? nil : changes
         }
     }

@@ -114,6 +114,15 @@ package struct StateTable: TransactionPart {
         guard let recorded = try lastRun(RunKind(of: role)), let began = RunLock.lastIdleRun(of: path), began > recorded.at else { return nil }
         return began
     }
+
+    /// When the role's work last succeeded; nil before the first time. A reader must also send its changes: while that fails, the last success is not
+    /// later than the first failure.
+    package func lastSuccess(of role: SyncRole) throws -> Instant? {
+        // A run with nothing to do is recorded by the time of a file beside the database.
+        let latest = [try lastSuccess(), try lastIdleRun(of: role)].compactMap(\.self).max()
+        let unsent = role == .reader ? try unsentSince() : nil
+        return latest.map { min($0, unsent ?? $0) }
+    }
 }
 
 /// A value under one key of `snapsync_state`, as JSON. Calling it reads it.

@@ -262,7 +262,7 @@ extension TableImage {
             case (true, false): deleted.insert(key)
             }
         }
-        let changes = DatasetChanges(dataset: schema.name, inserted: inserted, updated: updated, deleted: deleted)
+        let changes = DatasetChanges(dataset: schema.name, table: schema.table, inserted: inserted, updated: updated, deleted: deleted)
         return changes.count > limit ? nil : changes
     }
 }

@@ -42,6 +42,18 @@ public struct ChangeNotices: AsyncSequence, Sendable {
 }
 
 extension SyncEngine {
+    /// The rows that this engine's imports change from now on: the elements of ``changeNotices(keyLimit:)``, one table at a time.
+    ///
+    ///     for await change in sync.changes where change.table == "products" { reload(change.keys) }
+    public var changes: some AsyncSequence<DatasetChanges, Never> & Sendable {
+        changeNotices().flatMap { changes in
+            AsyncStream { stream in
+                for one in changes { stream.yield(one) }
+                stream.finish()
+            }
+        }
+    }
+
     /// Reports, from now on, which rows this engine's imports change. These are ``sync(allowing:progress:)``,
     /// ``importNewest(allowing:progress:)``, messages, restores, and everything else that writes rows that the application has not written
     /// itself.

@@ -43,10 +43,13 @@ package enum CloudLocation {
         return (try DirectoryCloud.create(at: text, container: identity.container, uuid: identity.uuid), !wasThere)
     }
 
+    /// Returns the absolute path of a directory.
+    static func canonical(_ path: String) -> String { URL(fileURLWithPath: path).standardizedFileURL.path }
+
     /// Returns the text for the settings: an absolute path, or a bucket with the server and region that were found.
     package static func canonical(_ text: String, _ cloud: CloudDatabase) -> String {
         if let bucket = cloud as? ObjectCloud { return bucket.location }
-        return isBucket(text) ? text : URL(fileURLWithPath: text).standardizedFileURL.path
+        return isBucket(text) ? text : canonical(text)
     }
 }
 

@@ -14,6 +14,8 @@ struct DatasetChoice {
     /// The zone's descriptions, if the datasets come from there.
     var fromZone: ZoneDescriptions?
 
+    private init(datasets: [DatasetSchema], fromZone: ZoneDescriptions? = nil) { (self.datasets, self.fromZone) = (datasets, fromZone) }
+
     /// Finds the datasets of a request.
     ///
     /// - Parameter filed: the datasets of the request's file, or the built-in ones (``schemas(_:)``).
@@ -21,25 +23,28 @@ struct DatasetChoice {
     ///   no version yet.
     init(_ request: SetupRequest, filed: [DatasetSchema], backend: CloudDatabase?, in database: LocalDatabase) async throws {
         if let tables = request.tables {
-            let found = try DatabaseDescriber.datasets(of: database, tables, role: request.role, for: request)
-            datasets =
-                try request.readerEdits.map { edits in
-                    try database.read {
-                        try edits.apply(to: found.datasets, sharesKeys: request.sharesKeys, in: $0, at: request.database)
-                    }
-                } ?? found.datasets
-            described = found
+            try self.init(describing: tables, request, in: database)
         } else if request.datasets == nil, !request.assumesBuiltIn,
             let found = try await Self.descriptions(in: ZoneID(request.zone), request, backend: backend, database: database)
         {
-            datasets = try database.read { transaction in try found.datasets.map(transaction.tables.byOwnNames) }
-            fromZone = found
-        } else if request.datasets == nil, !request.assumesBuiltIn, request.role.publishes, !request.createsTables {
-            let found = try DatabaseDescriber.datasets(of: database, TableChoice(), role: request.role, for: request)
-            (datasets, described) = (found.datasets, found)
+            self.init(datasets: try database.read { transaction in try found.datasets.map(transaction.tables.byOwnNames) }, fromZone: found)
+        } else if request.datasets == nil, !request.assumesBuiltIn, request.role.publishes, !request.createsTables || request.tablesOfNewZone != nil {
+            try self.init(describing: request.tablesOfNewZone ?? .all, request, in: database)
         } else {
-            datasets = filed
+            self.init(datasets: filed)
         }
+    }
+
+    /// Describes tables of the database.
+    private init(describing tables: TableChoice, _ request: SetupRequest, in database: LocalDatabase) throws {
+        let found = try DatabaseDescriber.datasets(of: database, tables, role: request.role, for: request)
+        datasets =
+            try request.readerEdits.map { edits in
+                try database.read {
+                    try edits.apply(to: found.datasets, sharesKeys: request.sharesKeys, in: $0, at: request.database)
+                }
+            } ?? found.datasets
+        described = found
     }
 
     /// Returns the zone's datasets; nil if this device must describe them.
@@ -104,6 +109,15 @@ public struct TableChoice: Sendable, Hashable {
     public init(tables: [String]? = nil, skipped: [String] = [], timestamps: [Timestamp] = []) {
         (self.tables, self.skipped, self.timestamps) = (tables, skipped, timestamps)
     }
+
+    /// All tables that can be synced.
+    public static let all = TableChoice()
+
+    /// All tables but these. If another table cannot be synced, the set-up names it.
+    public static func all(except skipped: [String]) -> TableChoice { TableChoice(skipped: skipped) }
+
+    /// Only these tables.
+    public static func only(_ tables: [String]) -> TableChoice { TableChoice(tables: tables) }
 
     var request: DescriptionRequest {
         DescriptionRequest(tables: tables, skipped: skipped, timestamps: timestamps.map { ($0.table, $0.column) })

@@ -24,6 +24,8 @@ public struct SetupRequest: Sendable {
     public var assumesBuiltIn = true
     /// Whether the zone must have a version, whose description is used.
     package var joins = false
+    /// The tables to describe if the zone is new; nil means all, and with ``createsTables`` the built-in ones.
+    package var tablesOfNewZone: TableChoice?
     /// Whether to create the database and the built-in tables if they are missing.
     public var createsTables = false
     /// With ``createsTables``: whether to run the zone's SQL text, which makes the tables as the publisher's are, and the indexes, views and triggers.

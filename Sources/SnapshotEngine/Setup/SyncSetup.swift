@@ -147,7 +147,7 @@ package enum SyncSetup {
             if request.createsTables, request.runsSchema, let zone = choice.fromZone {
                 (made, fromText) = try zone.createTablesFromText(in: transaction)
             } else if request.createsTables {
-                made = try choice.fromZone?.createTables(in: transaction) ?? transaction.tables.createBuiltIn()
+                made = try choice.fromZone?.createTables(in: transaction) ?? (choice.described == nil ? transaction.tables.createBuiltIn() : [])
             }
             if request.role == .peer { try SharedKeys(choice.datasets, in: transaction).refuse(request) }
             if request.role.publishes, choice.fromZone == nil {

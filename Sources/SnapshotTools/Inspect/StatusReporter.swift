@@ -209,15 +209,6 @@ struct StatusReporter: Sendable {
 }
 
 extension LocalTransaction {
-    /// When the role's work last succeeded; nil before the first time. A reader must also send its changes: while that fails, the last success is not
-    /// later than the first failure.
-    func lastSuccess(of role: SyncRole) throws -> Instant? {
-        // A run with nothing to do is recorded by the time of a file beside the database.
-        let latest = [try state.lastSuccess(), try state.lastIdleRun(of: role)].compactMap(\.self).max()
-        let unsent = role == .reader ? try state.unsentSince() : nil
-        return latest.map { min($0, unsent ?? $0) }
-    }
-
     /// The last successful run of a kind. How long an idle run took is not recorded.
     fileprivate func lastRun(_ kind: RunKind, of role: SyncRole) throws -> StatusReport.Run? {
         let noted = try state.lastRun(kind), idle = RunKind(of: role) == kind ? try state.lastIdleRun(of: role) : nil
@@ -248,7 +239,7 @@ extension StatusReport {
         version = applied
         newestVersion = zone?.newest?.number
         behind = zone.map { $0.versions.count(after: applied ?? 0) }
-        lastSuccess = try transaction.lastSuccess(of: settings.role)
+        lastSuccess = try transaction.state.lastSuccess(of: settings.role)
         lastSuccessAge = lastSuccess?.age(at: now)
         unsentSince = settings.role == .reader ? try state.unsentSince() : nil
         let failure = try state.lastFailure()

@@ -51,6 +51,11 @@ extension SyncEngine {
         }
     }
 
+    /// The zone's kept versions and pins, newest first.
+    ///
+    /// - Parameter limit: how many versions at most; nil for all.
+    public func history(limit: Int? = nil) async throws -> HistoryReport { try await inspector().history(limit: limit) }
+
     /// An inspector of this database's zone.
     public func inspector() async throws -> SnapshotInspector {
         try await WorkerThreads.host {
@@ -79,7 +84,7 @@ extension SyncEngine {
             try database.read { transaction in
                 let settings = try transaction.settings.read()
                 return LocalSummary(
-                    lastSuccess: try transaction.lastSuccess(of: settings.role),
+                    lastSuccess: try transaction.state.lastSuccess(of: settings.role),
                     waitingChanges: try settings.datasets.reduce(0) { $0 + (try transaction.changeLog.summary(of: $1).count) },
                     openConflicts: try transaction.conflictJournal.openCount())
             }

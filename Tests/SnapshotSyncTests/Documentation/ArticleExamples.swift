@@ -1,5 +1,6 @@
 import CloudKitFacade
 import CloudStore
+import GRDB
 import StoreConformance
 import ProjectSharing
 import SnapshotModel
@@ -10,29 +11,24 @@ import SnapshotWatch
 
 // GettingStarted
 
-func publishFirstVersion(of database: String, to share: String) async throws -> Int? {
-    var request = SetupRequest(database: database, cloud: share, role: .writer, enables: true)
-    request.tables = TableChoice(skipped: ["drafts"])
-    _ = try await SyncEngine.setUp(request)
-    return try await SyncEngine(database: database).sync().exported?.version
+func publishFirstVersion(of pool: DatabasePool, to share: String) async throws -> Int? {
+    let sync = try await SyncEngine(pool, location: .folder(share), role: .writer, tables: .all(except: ["drafts"]))
+    try sync.setEnabled(true)
+    return try await sync.sync().exported?.version
 }
 
-func importNewestVersion(into database: String, from share: String) async throws -> [String] {
-    var request = SetupRequest(database: database, cloud: share, role: .reader, createsTables: true, enables: true)
-    request.assumesBuiltIn = false
-    _ = try await SyncEngine.setUp(request)
-    let report = try await SyncEngine(database: database).importNewest { progress in
-        print(progress.step.rawValue, progress.dataset, progress.entityCount)
-    }
-    return report.datasets.map { "\($0.name): \($0.recordCount)" }
+func importNewestVersion(into pool: DatabasePool, from share: String) async throws -> [String] {
+    let sync = try await SyncEngine(pool, location: .folder(share), role: .reader)
+    try sync.setEnabled(true)
+    let report = try await sync.sync { progress in print(progress.step.rawValue, progress.dataset, progress.entityCount) }
+    return report.imported?.datasets.map { "\($0.name): \($0.recordCount)" } ?? []
 }
 
 // KeepingDevicesCurrent
 
 func watch(_ engine: SyncEngine, showing show: @escaping @Sendable (String) -> Void) -> Task<Void, any Error> {
-    let watcher = SyncWatcher(engine: engine, options: WatchOptions(poll: .seconds(30)))
-    return Task {
-        try await watcher.run { event in
+    Task {
+        try await engine.run { event in
             switch event {
             case .synced(let report, _, _): if let version = report.imported?.version { show("version \(version)") }
             case .failing(let error): show(error.reason)
@@ -43,24 +39,17 @@ func watch(_ engine: SyncEngine, showing show: @escaping @Sendable (String) -> V
     }
 }
 
-func reloads(of dataset: String, from engine: SyncEngine, _ reload: @escaping @Sendable (Set<String>?) -> Void) -> Task<Void, Never> {
-    let notices = engine.changeNotices()
-    return Task {
-        for await changes in notices {
-            for one in changes where one.dataset == dataset {
-                reload(one.isEverything ? nil : Set(one.inserted.union(one.updated).union(one.deleted).compactMap(\.text)))
-            }
-        }
-    }
+func reloads(of table: String, from engine: SyncEngine, _ reload: @escaping @Sendable (Set<EntityKey>?) -> Void) -> Task<Void, Never> {
+    let changes = engine.changes
+    return Task { for await change in changes where change.table == table { reload(change.keys) } }
 }
 
 // LookingBack
 
-func lastChange(in share: String) async throws -> [String] {
-    let inspector = try SnapshotInspector(cloud: share)
-    let versions = try await inspector.history(limit: 2).versions.map(\.version)
+func lastChange(of engine: SyncEngine) async throws -> [String] {
+    let versions = try await engine.history(limit: 2).versions.map(\.version)
     guard versions.count == 2 else { return [] }
-    let report = try await inspector.diff(.version(versions[1]), .version(versions[0])) { _ in }
+    let report = try await engine.inspector().diff(.version(versions[1]), .version(versions[0])) { _ in }
     return report.datasets.map { "\($0.dataset): \($0.added) added, \($0.changed) changed, \($0.removed) removed" }
 }
 
@@ -69,21 +58,19 @@ func goBack(to version: Int, in engine: SyncEngine) async throws -> Int? {
     return try await engine.sync().exported?.version
 }
 
-func canBeRestored(_ share: String) async throws -> Bool {
-    try await SnapshotInspector(cloud: share).checkRestore().problems.isEmpty
+func canBeRestored(_ engine: SyncEngine) async throws -> Bool {
+    try await engine.inspector().checkRestore().problems.isEmpty
 }
 
 // TestingWithoutAFolder
 
-func rowsAfterOneSync(from desk: String, to phone: String) async throws -> Int {
-    let cloud = MemoryCloudDatabase()
-    for (database, role) in [(desk, SyncRole.writer), (phone, .reader)] {
-        let request = SetupRequest(database: database, cloud: "memory", role: role, device: "\(role)", createsTables: true, enables: true)
-        _ = try await SyncEngine.setUp(request, in: cloud)
-    }
-    _ = try await SyncEngine(database: desk, cloud: cloud).sync()
-    let report = try await SyncEngine(database: phone, cloud: cloud).sync()
-    return report.imported?.datasets.reduce(0) { $0 + $1.recordCount } ?? 0
+func rowsAfterOneSync(from desk: DatabasePool, to phone: DatabasePool) async throws -> Int {
+    let memory = SyncLocation.memory(), writer = try await SyncEngine(desk, location: memory, role: .writer)
+    try writer.setEnabled(true)
+    _ = try await writer.sync()
+    let reader = try await SyncEngine(phone, location: memory, role: .reader)
+    try reader.setEnabled(true)
+    return try await reader.sync().imported?.datasets.reduce(0) { $0 + $1.recordCount } ?? 0
 }
 
 // ErrorsInWords
