@@ -212,10 +212,13 @@ let package = Package(
             ],
             swiftSettings: house),
 
-        // The application of an example, which the tests run; no product.
+        // The applications of two examples, which the tests run; no products.
         .executableTarget(
             name: "stockroom", dependencies: ["SnapshotSync", "SnapshotModel", "CloudStore", .product(name: "GRDB", package: "GRDB.swift")],
             path: "Fixtures/Examples/stockroom/App", swiftSettings: house),
+        .executableTarget(
+            name: "phone-and-watch", dependencies: ["SnapshotSync", "SnapshotModel", "CloudStore"], path: "Fixtures/Examples/phone-and-watch/App",
+            swiftSettings: house),
 
         .target(
             name: "TestSupport", dependencies: ["SnapshotModel", .product(name: "GRDBSQLite", package: "GRDB.swift")], path: "Tests/TestSupport",
@@ -279,9 +282,8 @@ let package = Package(
         .testTarget(
             name: "snapsyncTests",
             dependencies: [
-                "CommandSupport", "snapsync", "snapsync-examples", "stockroom", "CloudStore", "DirectoryCloud", "Platform", "SnapshotModel", "SnapshotVersions",
-                "StrictText",
-                "TestSupport",
+                "CommandSupport", "snapsync", "snapsync-examples", "stockroom", "phone-and-watch", "CloudStore", "DirectoryCloud", "Platform",
+                "SnapshotModel", "SnapshotVersions", "StrictText", "TestSupport",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             // The last and largest module of the tests is compiled on all cores, also where others are compiled as a whole.

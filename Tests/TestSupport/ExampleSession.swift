@@ -38,7 +38,7 @@ package struct ExampleSession {
         }
     }
 
-    /// Runs the session in a copy of the folder, where `snapsync` is the built command and `stockroom` the application of an example, and says in what
+    /// Runs the session in a copy of the folder, where `snapsync` is the built command and the applications of examples have their names, and says in what
     /// it differs.
     ///
     /// - Parameter environment: variables to set besides the inherited ones.
@@ -47,7 +47,7 @@ package struct ExampleSession {
         let work = scratch.path("work"), bin = scratch.path("bin")
         try FileManager.default.copyItem(atPath: folder, toPath: work)
         try FileManager.default.createDirectory(atPath: bin, withIntermediateDirectories: false)
-        for name in ["snapsync", "stockroom"] {
+        for name in ["snapsync", "stockroom", "phone-and-watch"] {
             try FileManager.default.createSymbolicLink(atPath: "\(bin)/\(name)", withDestinationPath: try BuiltCommand.path(of: name))
         }
         let path = bin + ":" + RunningProgram.path

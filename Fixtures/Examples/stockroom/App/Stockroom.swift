@@ -5,9 +5,8 @@ import SnapshotSync
 
 /// An application with a GRDB pool of its own, as small as one can be: its tables are made by its own migrations, its screen is a `ValueObservation`.
 ///
-///     stockroom setup DB CLOUD     sets the database up as a peer
 ///     stockroom add DB ITEM COUNT  a change that somebody makes in the application
-///     stockroom show DB            what its screen shows, before and after one sync
+///     stockroom show DB CLOUD      what its screen shows, before and after one sync
 @main struct Stockroom {
     struct Item: Codable, Equatable, FetchableRecord, PersistableRecord {
         static let databaseTableName = "items"
@@ -26,10 +25,9 @@ import SnapshotSync
 
     private static func run(_ arguments: [String]) async throws {
         switch arguments.first {
-        case "setup" where arguments.count == 3: try await setUp(arguments[1], cloud: arguments[2])
         case "add" where arguments.count == 4: try add(arguments[2], Int(arguments[3]) ?? 0, to: open(arguments[1]))
-        case "show" where arguments.count == 2: try await show(open(arguments[1]))
-        default: print("stockroom: setup DB CLOUD, add DB ITEM COUNT, or show DB")
+        case "show" where arguments.count == 3: try await show(open(arguments[1]), cloud: arguments[2])
+        default: print("stockroom: add DB ITEM COUNT, or show DB CLOUD")
         }
     }
 
@@ -48,22 +46,15 @@ import SnapshotSync
         return pool
     }
 
-    /// Once, by the file's path. The tables are there already; which of them travel, the zone says.
-    private static func setUp(_ path: String, cloud: String) async throws {
-        try open(path).close()
-        var request = SetupRequest(database: path, cloud: cloud, role: .peer, device: "shop-floor", enables: true)
-        request.assumesBuiltIn = false
-        let report = try await SyncEngine.setUp(request)
-        print("peer \(report.device), datasets \(report.datasets.joined(separator: ", "))")
-    }
-
     private static func add(_ code: String, _ count: Int, to pool: DatabasePool) throws {
         try pool.write { try Item(code: code, count: count, changed: "2026-01-02T08:00:00Z").upsert($0) }
     }
 
     /// What the screen shows: the observation gives the rows now, and again as soon as the import is committed on the same pool.
-    private static func show(_ pool: DatabasePool) async throws {
-        let engine = try SyncEngine(database: pool)
+    private static func show(_ pool: DatabasePool, cloud: String) async throws {
+        // The first time, this sets the database up. The zone has the description of the tables.
+        let engine = try await SyncEngine(pool, location: .folder(cloud), role: .peer) { $0.device = "shop-floor" }
+        try engine.setEnabled(true)
         // An observation may give one value twice, for example where the file was written to while it began.
         let observation = ValueObservation.tracking { try Item.order(Column("code")).fetchAll($0) }.removeDuplicates()
         var screens = observation.values(in: pool).makeAsyncIterator()
