@@ -14,18 +14,21 @@ let package = Package(
     // Mutex needs these; only Linux was tried.
     platforms: [.macOS(.v15), .iOS(.v18), .watchOS(.v11), .tvOS(.v18), .visionOS(.v2)],
     products: [
-        .library(name: "SnapshotSync", targets: ["SnapshotSync", "SnapshotModel", "CloudStore", "RecordZones", "DirectoryCloud", "ObjectCloud", "StrictText"]),
-        .library(
-            name: "ProjectSharing", targets: ["ProjectSharing", "SnapshotModel", "CloudStore", "RecordZones", "DirectoryCloud", "ObjectCloud", "StrictText"]),
-        .library(
-            name: "SnapshotWatch", targets: ["SnapshotWatch", "SnapshotModel", "CloudStore", "RecordZones", "DirectoryCloud", "ObjectCloud", "StrictText"]),
-        .library(
-            name: "CloudKitFacade", targets: ["CloudKitFacade", "SnapshotModel", "CloudStore", "RecordZones", "DirectoryCloud", "ObjectCloud", "StrictText"]),
+        // What an application needs. The umbrella names each type that it brings.
+        .library(name: "SnapshotSync", targets: ["SnapshotSync"]),
         // Apart from the umbrella, so that commands and servers do not load Observation.
-        .library(name: "SnapshotObservation", targets: ["SnapshotObservation", "SnapshotSync", "SnapshotModel", "CloudStore", "StrictText"]),
-        // Apart from the umbrella: only applications of Apple's systems have a CloudKit to hand in.
-        .library(name: "CloudKitCloud", targets: ["CloudKitCloud", "CloudStore"]),
-        .library(name: "StoreConformance", targets: ["StoreConformance", "CloudStore"]),
+        .library(name: "SnapshotObservation", targets: ["SnapshotObservation"]),
+        // What operators use: check, repair, compare, plan, schedule; SQL on a version, the history of a row.
+        .library(name: "SnapshotTools", targets: ["SnapshotTools", "SnapshotQuery"]),
+        // For a backend of one's own, and for single records on a location.
+        .library(
+            name: "SnapshotBackends",
+            targets: ["CloudStore", "RecordZones", "DirectoryCloud", "ObjectCloud", "StoreConformance", "SnapshotModel", "StrictText"]),
+        .library(name: "ProjectSharing", targets: ["ProjectSharing"]),
+        // The names of an application that used CloudKit.
+        .library(name: "CloudKitFacade", targets: ["CloudKitFacade", "SnapshotModel"]),
+        // Only applications of Apple's systems have a CloudKit to hand in.
+        .library(name: "CloudKitCloud", targets: ["CloudKitCloud"]),
         .executable(name: "snapsync", targets: ["snapsync"]),
         .executable(name: "snapsync-examples", targets: ["snapsync-examples"]),
     ],
@@ -130,11 +133,19 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: house),
-        // What operators use: inspect, doctor, repair, diff, plan, restore, schedule.
+        // The zone's versions, restoring one, and the edits that lost.
+        .target(
+            name: "SnapshotHistory",
+            dependencies: [
+                "SnapshotEngine", "SnapshotVersions", "SnapshotModel", "LocalStore", "SnapshotFormat", "CloudStore", "DirectoryCloud", "Platform", "StrictText",
+            ],
+            swiftSettings: house),
+        // What operators use: inspect, check, repair, diff, plan, schedule.
         .target(
             name: "SnapshotTools",
             dependencies: [
-                "SnapshotEngine", "SnapshotVersions", "SnapshotModel", "LocalStore", "SnapshotFormat", "Sealing", "CloudStore", "DirectoryCloud",
+                "SnapshotHistory", "SnapshotEngine", "SnapshotVersions", "SnapshotModel", "LocalStore", "SnapshotFormat", "Sealing", "CloudStore",
+                "DirectoryCloud",
                 "ObjectCloud", "Platform", "StrictText",
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -143,7 +154,8 @@ let package = Package(
         .target(
             name: "SnapshotQuery",
             dependencies: [
-                "SnapshotTools", "SnapshotEngine", "SnapshotVersions", "SnapshotModel", "LocalStore", "SnapshotFormat", "CloudStore", "StrictText",
+                "SnapshotTools", "SnapshotHistory", "SnapshotEngine", "SnapshotVersions", "SnapshotModel", "LocalStore", "SnapshotFormat", "CloudStore",
+                "StrictText",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ],
@@ -175,22 +187,21 @@ let package = Package(
         .target(
             name: "SnapshotObservation",
             dependencies: [
-                "SnapshotEngine", "SnapshotVersions", "SnapshotTools", "ProjectSharing", "SnapshotWatch", "SnapshotModel", "CloudStore", "StrictText",
+                "SnapshotEngine", "SnapshotVersions", "SnapshotTools", "SnapshotHistory", "ProjectSharing", "SnapshotWatch", "SnapshotModel", "CloudStore",
+                "StrictText",
             ],
             swiftSettings: house),
         // The umbrella: one import for an application.
         .target(
             name: "SnapshotSync",
-            dependencies: [
-                "SnapshotEngine", "SnapshotVersions", "SnapshotTools", "SnapshotQuery", "ProjectSharing", "SnapshotWatch", "CloudKitFacade", "ObjectCloud",
-                "StrictText",
-            ],
+            dependencies: ["SnapshotEngine", "SnapshotHistory", "SnapshotWatch", "SnapshotModel", "CloudStore", "StrictText"],
             swiftSettings: house),
         // What the two programs have in common: arguments, output, hints.
         .target(
             name: "CommandSupport",
             dependencies: [
-                "SnapshotSync", "StrictText", "Platform", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "SnapshotSync", "SnapshotEngine", "SnapshotHistory", "SnapshotTools", "SnapshotQuery", "SnapshotVersions", "SnapshotWatch",
+                "ObjectCloud", "StrictText", "Platform", .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: house),
@@ -198,7 +209,8 @@ let package = Package(
         .executableTarget(
             name: "snapsync-examples",
             dependencies: [
-                "CommandSupport", "SnapshotSync", "SnapshotModel", "StrictText", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "CommandSupport", "ProjectSharing", "SnapshotSync", "SnapshotModel", "StrictText",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: house),
         // The command: parse, call one engine method, print.
@@ -214,11 +226,11 @@ let package = Package(
 
         // The applications of two examples, which the tests run; no products.
         .executableTarget(
-            name: "stockroom", dependencies: ["SnapshotSync", "SnapshotModel", "CloudStore", .product(name: "GRDB", package: "GRDB.swift")],
-            path: "Fixtures/Examples/stockroom/App", swiftSettings: house),
+            name: "stockroom", dependencies: ["SnapshotSync", .product(name: "GRDB", package: "GRDB.swift")],
+            path: "Fixtures/Examples/stockroom/App", packageAccess: false, swiftSettings: house),
         .executableTarget(
-            name: "phone-and-watch", dependencies: ["SnapshotSync", "SnapshotModel", "CloudStore"], path: "Fixtures/Examples/phone-and-watch/App",
-            swiftSettings: house),
+            name: "phone-and-watch", dependencies: ["SnapshotSync", "CloudKitFacade", "SnapshotModel"], path: "Fixtures/Examples/phone-and-watch/App",
+            packageAccess: false, swiftSettings: house),
 
         .target(
             name: "TestSupport", dependencies: ["SnapshotModel", .product(name: "GRDBSQLite", package: "GRDB.swift")], path: "Tests/TestSupport",
@@ -265,14 +277,16 @@ let package = Package(
         .testTarget(
             name: "SnapshotObservationTests",
             dependencies: [
-                "SnapshotObservation", "SnapshotSync", "SnapshotEngine", "SnapshotTools", "SnapshotWatch", "ProjectSharing", "SnapshotModel", "CloudStore",
+                "SnapshotObservation", "SnapshotSync", "SnapshotEngine", "SnapshotTools", "SnapshotHistory", "SnapshotWatch", "ProjectSharing", "SnapshotModel",
+                "CloudStore",
                 "CloudContract", "DirectoryCloud", "StrictText", "TestSupport",
             ],
             swiftSettings: house),
         .testTarget(
             name: "SnapshotSyncTests",
             dependencies: [
-                "SnapshotSync", "SnapshotVersions", "SnapshotEngine", "SnapshotTools", "SnapshotQuery", "ProjectSharing", "SnapshotWatch", "CloudKitFacade",
+                "SnapshotSync", "SnapshotVersions", "SnapshotEngine", "SnapshotTools", "SnapshotHistory", "SnapshotQuery", "ProjectSharing", "SnapshotWatch",
+                "CloudKitFacade",
                 "SnapshotModel", "SnapshotFormat", "Sealing", "LocalStore", "RecordZones", "CloudStore", "DirectoryCloud", "Platform", "StrictText",
                 "CloudContract", "StoreConformance", "TestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),

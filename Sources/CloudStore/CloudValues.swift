@@ -1,15 +1,15 @@
 public import StrictText
 
 /// A cloud's identity: set when the cloud is created, and never changed.
-public struct CloudIdentity: Hashable, Sendable, Codable {
+package struct CloudIdentity: Hashable, Sendable, Codable {
     /// The version of the directory's format that a reader must support.
-    public let formatVersion: Int
+    package let formatVersion: Int
     /// A UUID in lower case.
-    public let uuid: String
+    package let uuid: String
     /// `iCloud.` and the reverse-DNS name of the application.
-    public let container: String
+    package let container: String
 
-    public init(formatVersion: Int, uuid: String, container: String) {
+    package init(formatVersion: Int, uuid: String, container: String) {
         (self.formatVersion, self.uuid, self.container) = (formatVersion, uuid, container)
     }
 }
@@ -59,7 +59,7 @@ public struct ZoneInfo: Hashable, Sendable {
     public var isSealed: Bool { protection.contains(.sealed) }
 
     /// The protection that the ``features`` name.
-    public var protection: ZoneProtection { ZoneProtection(features: features) ?? [] }
+    package var protection: ZoneProtection { ZoneProtection(features: features) ?? [] }
 }
 
 /// How far a device has read a zone: a commit's number and the SHA-256 of its bytes, in lower-case hexadecimal.
@@ -77,7 +77,7 @@ public struct CloudAsset: Hashable, Sendable, Codable {
     /// The file's size in bytes.
     public let byteCount: Int
     /// The decompressed size in bytes; readers refuse to decompress more.
-    public let rawByteCount: Int
+    package let rawByteCount: Int
     /// The SHA-256 of the file, in lower-case hexadecimal.
     public let sha256: String
     /// The block index beside the asset, if it has one.
@@ -113,73 +113,73 @@ public enum AssetKind: Sendable {
 }
 
 /// The changes that a commit is to make.
-public struct CommitDraft: Sendable {
+package struct CommitDraft: Sendable {
     /// The device that publishes.
-    public var device: String
+    package var device: String
     /// The complete records to save; at most one of each name.
-    public var saving: [CloudRecord]
+    package var saving: [CloudRecord]
     /// The names of the records to delete.
-    public var deleting: [String]
+    package var deleting: [String]
     /// The publisher's clock.
-    public var clock: Instant
+    package var clock: Instant
     /// The exceptions that the user explicitly allowed for this publish: `shrink:notifications_data`.
-    public var approvals: [String]
+    package var approvals: [String]
     /// For devices whose edits the commit decides: the number of the last one. All others keep the number that the parent states.
-    public var answered: [ExactText: Int64] = [:]
+    package var answered: [ExactText: Int64] = [:]
     /// The zone that continues this one from now on. Such a commit saves and deletes no record.
-    public var successor: ZoneSuccessor?
+    package var successor: ZoneSuccessor?
     /// A stored checkpoint that the commit is to name, so that it counts; then no other checkpoint is written, even if one is due.
-    public var checkpoint: CheckpointReference?
+    package var checkpoint: CheckpointReference?
 
-    public init(device: String, saving: [CloudRecord], deleting: [String] = [], clock: Instant, approvals: [String] = []) {
+    package init(device: String, saving: [CloudRecord], deleting: [String] = [], clock: Instant, approvals: [String] = []) {
         (self.device, self.saving, self.deleting, self.clock, self.approvals) = (device, saving, deleting, clock, approvals)
     }
 }
 
 /// A checkpoint as commits name it: its number and the SHA-256 of its file.
-public struct CheckpointReference: Hashable, Sendable, Codable {
-    public let number: Int
+package struct CheckpointReference: Hashable, Sendable, Codable {
+    package let number: Int
     /// In lower-case hexadecimal.
-    public let sha256: String
+    package let sha256: String
 
-    public init(number: Int, sha256: String) { (self.number, self.sha256) = (number, sha256) }
+    package init(number: Int, sha256: String) { (self.number, self.sha256) = (number, sha256) }
 }
 
 /// A commit that is ready to be published: its zone, its token, and its bytes.
-public struct PreparedCommit: Sendable {
-    public let zone: ZoneID
+package struct PreparedCommit: Sendable {
+    package let zone: ZoneID
     /// The zone's token once this commit is published.
-    public let token: ChangeToken
+    package let token: ChangeToken
     /// The bytes that the backend stores on publishing; their hash is the token's.
-    public let bytes: [UInt8]
+    package let bytes: [UInt8]
 
     /// Made by a backend's `prepare`.
-    public init(zone: ZoneID, token: ChangeToken, bytes: [UInt8]) { (self.zone, self.token, self.bytes) = (zone, token, bytes) }
+    package init(zone: ZoneID, token: ChangeToken, bytes: [UInt8]) { (self.zone, self.token, self.bytes) = (zone, token, bytes) }
 }
 
 /// One numbered, immutable change of a zone, as it was read.
-public struct Commit: Hashable, Sendable {
-    public let token: ChangeToken
+package struct Commit: Hashable, Sendable {
+    package let token: ChangeToken
     /// The hash of the parent commit; nil for the first.
-    public let parent: String?
+    package let parent: String?
     /// max(the publisher's clock, the parent's timestamp + 1 ms). For people to read, never used for order.
-    public let timestamp: Instant
+    package let timestamp: Instant
     /// The publisher's unmodified clock.
-    public let clock: Instant
-    public let device: String
-    public package(set) var saved: [CloudRecord]
-    public let deleted: [String]
-    public let approvals: [String]
+    package let clock: Instant
+    package let device: String
+    package var saved: [CloudRecord]
+    package let deleted: [String]
+    package let approvals: [String]
     /// For each device that has handed over edits: the number up to which they are decided.
-    public package(set) var answered: [ExactText: Int64] = [:]
+    package var answered: [ExactText: Int64] = [:]
     /// Where the commit moves the zone; nil for all other commits.
-    public let zoneMove: ZoneMove?
+    package let zoneMove: ZoneMove?
     /// The newest checkpoint that the publisher knew. It counts because this commit names it. nil before the first.
-    public var checkpoint: CheckpointReference?
+    package var checkpoint: CheckpointReference?
     /// In a signed zone: the Ed25519 public key that signed the commit, as 64 hexadecimal digits.
-    public package(set) var key: String?
+    package var key: String?
 
-    public init(
+    package init(
         token: ChangeToken, parent: String?, timestamp: Instant, clock: Instant, device: String,
         saved: [CloudRecord], deleted: [String], approvals: [String], zoneMove: ZoneMove? = nil
     ) {
@@ -196,17 +196,17 @@ public struct Commit: Hashable, Sendable {
 }
 
 /// The commits that a device has not read yet.
-public struct ZoneChanges: Sendable {
+package struct ZoneChanges: Sendable {
     /// The records of the checkpoint that reading started at; empty if reading started at the token or at the first commit.
-    public let base: [CloudRecord]
+    package let base: [CloudRecord]
     /// The commits after that, oldest first.
-    public let commits: [Commit]
+    package let commits: [Commit]
     /// The zone's newest commit; nil if there is none.
-    public let token: ChangeToken?
+    package let token: ChangeToken?
     /// For each device that has handed over edits: the number up to which they are decided by the newest commit; nil if no commit was read.
-    public package(set) var answered: [ExactText: Int64]?
+    package var answered: [ExactText: Int64]?
 
-    public init(base: [CloudRecord], commits: [Commit], token: ChangeToken?) {
+    package init(base: [CloudRecord], commits: [Commit], token: ChangeToken?) {
         self.base = base
         self.commits = commits
         self.token = token
@@ -215,42 +215,42 @@ public struct ZoneChanges: Sendable {
 }
 
 /// A zone's live records as of one commit, sorted by name.
-public struct ZoneState: Sendable {
-    public let records: [CloudRecord]
+package struct ZoneState: Sendable {
+    package let records: [CloudRecord]
     /// That commit; nil if the zone has none.
-    public let token: ChangeToken?
+    package let token: ChangeToken?
     /// That commit's timestamp.
-    public let timestamp: Instant?
+    package let timestamp: Instant?
 
-    public init(records: [CloudRecord], token: ChangeToken?, timestamp: Instant?) {
+    package init(records: [CloudRecord], token: ChangeToken?, timestamp: Instant?) {
         (self.records, self.token, self.timestamp) = (records, token, timestamp)
     }
 
     /// The record of that name.
-    public func record(_ name: String) -> CloudRecord? {
+    package func record(_ name: String) -> CloudRecord? {
         records.first { $0.name == name }
     }
 }
 
 /// A device's report of the version that it last applied.
-public struct DeviceReport: Hashable, Sendable, Codable {
-    public let device: String
+package struct DeviceReport: Hashable, Sendable, Codable {
+    package let device: String
     /// `writer`, `reader` or `peer`.
-    public let role: String
+    package let role: String
     /// The last version that the device applied or published; nil before the first.
-    public let token: ChangeToken?
+    package let token: ChangeToken?
     /// The device's clock when it wrote the report.
-    public let clock: Instant
+    package let clock: Instant
     /// A random value that the reporting database stores too. A copy of the database, or a restored backup, has another one. Absent in older
     /// reports.
-    public let nonce: String?
+    package let nonce: String?
     /// In a signed zone: the device's keys. The signing key has signed the report.
-    public package(set) var keys: DevicePublicKeys?
+    package var keys: DevicePublicKeys?
     /// In a signed zone: whether the keys are those of the member of that name. If not, the report is a request for membership. nil in an
     /// unsigned zone.
-    public package(set) var isMember: Bool?
+    package var isMember: Bool?
 
-    public init(device: String, role: String, token: ChangeToken?, clock: Instant, nonce: String? = nil) {
+    package init(device: String, role: String, token: ChangeToken?, clock: Instant, nonce: String? = nil) {
         (self.device, self.role, self.token, self.clock, self.nonce) = (device, role, token, clock, nonce)
     }
 

@@ -6,9 +6,9 @@ public import StrictText
 ///     let bytes = files.reduce(0) { $0 + $1.byteCount }
 ///
 /// Only files that this format defines are listed. Other files in a directory are never removed.
-public struct StoredFile: Hashable, Sendable {
+package struct StoredFile: Hashable, Sendable {
     /// The kind of a file.
-    public enum Kind: Hashable, Sendable {
+    package enum Kind: Hashable, Sendable {
         /// The commit of that number.
         case commit(Int)
         /// The checkpoint at that commit.
@@ -22,21 +22,21 @@ public struct StoredFile: Hashable, Sendable {
     }
 
     /// What the file is.
-    public let kind: Kind
+    package let kind: Kind
     /// Relative to the zone's directory.
-    public let path: String
+    package let path: String
     /// The file's size in bytes.
-    public let byteCount: Int
+    package let byteCount: Int
     /// When it was written, by the store's own clock.
-    public let modified: Instant
+    package let modified: Instant
 
     /// A file that a backend lists.
-    public init(kind: Kind, path: String, byteCount: Int, modified: Instant) {
+    package init(kind: Kind, path: String, byteCount: Int, modified: Instant) {
         (self.kind, self.path, self.byteCount, self.modified) = (kind, path, byteCount, modified)
     }
 
     /// The path of the asset that this file is or belongs to; nil for other kinds.
-    public var assetPath: String? {
+    package var assetPath: String? {
         switch kind {
         case .asset: path
         case .index(let asset): asset

@@ -1,3 +1,11 @@
+// What the commands use, in each of their files.
+@_exported public import ObjectCloud
+@_exported public import SnapshotEngine
+@_exported public import SnapshotHistory
+@_exported public import SnapshotQuery
+@_exported public import SnapshotTools
+@_exported public import SnapshotVersions
+@_exported public import SnapshotWatch
 package import ArgumentParser
 import Foundation
 import Logging

@@ -137,7 +137,7 @@ public final class SyncEngine: Sendable {
     }
 
     /// Sets the largest size of an asset, in bytes, for all later runs.
-    public func setAssetLimit(_ byteCount: Int) throws {
+    package func setAssetLimit(_ byteCount: Int) throws {
         try database.write { transaction in
             _ = try transaction.settings.read()
             try transaction.settings.assetLimit.set("\(byteCount)")
@@ -185,7 +185,7 @@ public final class SyncEngine: Sendable {
     ///
     /// - Parameter adds: whether the file's rows are only added: those that the table lacks or has in an earlier form, as edits of this device. So it is
     ///   with every file that was kept beside the database.
-    public func importFile(
+    package func importFile(
         _ path: String, datasets: String? = nil, acceptsOlder: Bool = false, adds: Bool = false, progress: ProgressHandler? = nil
     ) async throws -> ImportReport {
         try await locked {

@@ -3,9 +3,9 @@ import StrictText
 /// How the columns of a dataset merge: part of its description.
 ///
 /// In a dataset file: `"together": [["latitude", "longitude"]]` or `"together": "row"`, and `"quiet": ["readAt"]`. Source: docs/datasets.md.
-public struct ColumnMerging: Hashable, Sendable {
+package struct ColumnMerging: Hashable, Sendable {
     /// Which columns change as one, besides those of one constraint.
-    public enum Together: Hashable, Sendable {
+    package enum Together: Hashable, Sendable {
         /// All columns: of two edits of a row, the later one wins whole.
         case row
         /// The columns of each group, by JSON name. Groups that share a column are one.
@@ -13,12 +13,12 @@ public struct ColumnMerging: Hashable, Sendable {
     }
 
     /// Which columns change as one.
-    public let together: Together
+    package let together: Together
     /// The JSON names of columns whose lost values are not recorded as conflicts, besides the timestamp. Nil: the read marks of the built-in
     /// notifications, else none.
-    public let quiet: [String]?
+    package let quiet: [String]?
 
-    public init(together: Together = .groups([]), quiet: [String]? = nil) { (self.together, self.quiet) = (together, quiet) }
+    package init(together: Together = .groups([]), quiet: [String]? = nil) { (self.together, self.quiet) = (together, quiet) }
 
     /// The same without columns that are not among these.
     package func limited(to columns: [DatasetColumn]) -> ColumnMerging {
@@ -51,7 +51,7 @@ public struct ColumnMerging: Hashable, Sendable {
 }
 
 extension ColumnMerging.Together: Codable {
-    public init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         if let groups = try? container.decode([[String]].self) {
             self = .groups(groups)
@@ -62,7 +62,7 @@ extension ColumnMerging.Together: Codable {
         }
     }
 
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         switch self {
         case .row: try container.encode("row")

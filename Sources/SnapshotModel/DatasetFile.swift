@@ -153,10 +153,10 @@ struct ClosedObject<Value: Codable>: Codable {
 }
 
 /// A type of names. The error for any other text lists all of them.
-public protocol NameInFile: Codable, CaseIterable, RawRepresentable where RawValue == String {}
+package protocol NameInFile: Codable, CaseIterable, RawRepresentable where RawValue == String {}
 
 extension NameInFile {
-    public init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer(), text = try container.decode(String.self)
         guard let value = Self(rawValue: text) else {
             let known = Self.allCases.map(\.rawValue).joined(separator: ", ")

@@ -1,6 +1,6 @@
 extension DatasetSchema {
     /// The dataset `buckets`: ``Bucket`` entities in the table `buckets`.
-    public static let buckets: DatasetSchema = describe(
+    package static let buckets: DatasetSchema = describe(
         "buckets",
         [
             DatasetColumn("id", .text),
@@ -14,7 +14,7 @@ extension DatasetSchema {
         ])
 
     /// The dataset `notifications`: ``Notification`` entities in the table `notifications`.
-    public static let notifications: DatasetSchema = describe(
+    package static let notifications: DatasetSchema = describe(
         "notifications",
         [
             DatasetColumn("id", .text),
@@ -32,7 +32,7 @@ extension DatasetSchema {
         ])
 
     /// The datasets of a database without a dataset file, parents before children.
-    public static let builtIn: [DatasetSchema] = [buckets, notifications]
+    package static let builtIn: [DatasetSchema] = [buckets, notifications]
 
     private static func describe(_ name: String, _ columns: [DatasetColumn]) -> DatasetSchema {
         do {

@@ -3,7 +3,7 @@ public import StrictText
 /// How the values of a column look in a container's JSON, where its dataset declares it: the presentation that a type of an application reads.
 ///
 /// A value that does not fit is refused when the dataset is published. A column without a shape carries every value as it is.
-public enum ColumnShape: String, NameInFile, Sendable {
+package enum ColumnShape: String, NameInFile, Sendable {
     /// UTF-8 text; a JSON string.
     case text
     /// A 64-bit integer; a JSON number without fraction or exponent.
@@ -19,19 +19,19 @@ public enum ColumnShape: String, NameInFile, Sendable {
 }
 
 /// One column of a dataset: its name in JSON, its name in the table, and how its values look in JSON.
-public struct DatasetColumn: Hashable, Sendable {
+package struct DatasetColumn: Hashable, Sendable {
     /// The name in JSON.
-    @ExactText public var name: String
+    @ExactText package var name: String
     /// The name of the table's column; by default the same as `name`.
-    @ExactText public var column: String
+    @ExactText package var column: String
     /// How its values look in JSON; nil for the form that carries every value of SQLite (docs/format.md, "Values").
-    public let shape: ColumnShape?
+    package let shape: ColumnShape?
     /// Whether the column may be NULL (in JSON: left out). Only a column with a shape can forbid it.
-    public let isOptional: Bool
+    package let isOptional: Bool
     /// How the table compares the column's texts. It matters only for key columns.
-    public let collation: KeyCollation
+    package let collation: KeyCollation
 
-    public init(_ name: String, _ shape: ColumnShape? = nil, column: String? = nil, isOptional: Bool = false, collation: KeyCollation = .binary) {
+    package init(_ name: String, _ shape: ColumnShape? = nil, column: String? = nil, isOptional: Bool = false, collation: KeyCollation = .binary) {
         _name = ExactText(name)
         _column = ExactText(column ?? name)
         self.shape = shape
@@ -44,31 +44,31 @@ public struct DatasetColumn: Hashable, Sendable {
 ///
 /// The order of `columns` is the order of the keys in canonical JSON. Sources: `DatasetFile` for the file that describes a dataset;
 /// docs/format.md for the formats.
-public struct DatasetSchema: Hashable, Sendable {
+package struct DatasetSchema: Hashable, Sendable {
     /// The dataset's name, and the name of the container's array: `notifications`.
-    public let name: String
+    package let name: String
     /// The type of the record that carries the dataset: `NotificationsData`.
-    public let recordType: String
+    package let recordType: String
     /// The name of that record: `notifications_data`.
-    public let recordName: String
+    package let recordName: String
     /// The table's name.
-    @ExactText public var table: String
+    @ExactText package var table: String
     /// All columns that are synced, including the key, in canonical order.
-    public private(set) var columns: [DatasetColumn]
+    package private(set) var columns: [DatasetColumn]
     /// The positions in `columns` of the primary key's columns, in the key's order; never NULL.
-    public let keyIndices: [Int]
+    package let keyIndices: [Int]
     /// The position in `columns` of the instant of the last change, if the table has one.
-    public let timestampIndex: Int?
+    package let timestampIndex: Int?
     /// The unit of numbers in the timestamp column; nil if only RFC 3339 text counts there.
-    public let timestampUnit: TimestampUnit?
+    package let timestampUnit: TimestampUnit?
     /// What happens to a device's own entities at its first import.
-    public let merge: MergePolicy
+    package let merge: MergePolicy
     /// Whether the application's own triggers of the table run when an import changes it.
-    public let triggers: TriggerPolicy
+    package let triggers: TriggerPolicy
     /// Which edits of the rows a reader may send to the publisher.
-    public let messages: MessagePolicy
+    package let messages: MessagePolicy
     /// How the columns merge.
-    public let merging: ColumnMerging
+    package let merging: ColumnMerging
 
     /// The columns of the key and how they are compared.
     package private(set) var keyShape: KeyShape
@@ -226,13 +226,13 @@ public struct DatasetSchema: Hashable, Sendable {
 }
 
 /// A description of a dataset that cannot be used.
-public struct SchemaError: Error, Hashable, Sendable, CustomStringConvertible {
+package struct SchemaError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The dataset's name as it was given.
-    public let dataset: String
+    package let dataset: String
     /// What is wrong with its description.
-    public let reason: String
+    package let reason: String
 
-    public var description: String { dataset.isEmpty ? reason : "dataset \(dataset.debugDescription): \(reason)" }
+    package var description: String { dataset.isEmpty ? reason : "dataset \(dataset.debugDescription): \(reason)" }
 
     static func require(_ condition: Bool, _ reason: String, of dataset: String) throws {
         guard condition else { throw SchemaError(dataset: dataset, reason: reason) }

@@ -1,7 +1,7 @@
 /// How a dataset's table compares the texts of a key column.
 ///
 /// Source: "Collating Sequences" in SQLite's documentation of datatypes.
-public enum KeyCollation: String, NameInFile, Sendable {
+package enum KeyCollation: String, NameInFile, Sendable {
     /// By their bytes.
     case binary
     /// A to Z equal a to z. A NUL ends the comparison; of texts that are equal up to it, the longer is greater.
@@ -156,7 +156,7 @@ package struct KeyShape: Hashable, Sendable {
 
 extension DatasetSchema {
     /// The columns of the key, in order.
-    public var keyColumns: [DatasetColumn] { keyIndices.map { columns[$0] } }
+    package var keyColumns: [DatasetColumn] { keyIndices.map { columns[$0] } }
     /// The key of an entity; nil if a key column is NULL or an infinite number.
     package func key(of values: UnsafeBufferPointer<ColumnValue>) -> EntityKey? { keyShape.key(of: values) }
     /// The names of the key's columns for people: `id`, or `order_id, line`.

@@ -1,6 +1,6 @@
 /// What happens to a device's own entities if it has no version in common with the zone: at the first import, and when syncing is enabled. After
 /// that, edits are always merged (docs/internals/merge.md).
-public enum MergePolicy: String, NameInFile, Sendable {
+package enum MergePolicy: String, NameInFile, Sendable {
     /// The zone's entities and tombstones win. Entities that the zone does not have are added to it or replaced, as the options of `init` say.
     case replace
     /// The entities of both sides are kept; of two with one key, the later wins.
@@ -11,7 +11,7 @@ public enum MergePolicy: String, NameInFile, Sendable {
 }
 
 /// Whether an application's own triggers run when an import changes their table.
-public enum TriggerPolicy: String, NameInFile, Sendable {
+package enum TriggerPolicy: String, NameInFile, Sendable {
     /// They run for the rows that the import changes. What they write into tables that are not synced is kept; what they write into synced tables
     /// is ignored.
     case fire

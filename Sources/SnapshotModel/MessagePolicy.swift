@@ -3,28 +3,28 @@ import StrictText
 /// Which edits of a dataset's rows a reader may send to the publisher: part of the dataset's description.
 ///
 /// In a dataset file: `"messages": {"rows": true}`, or `"messages": {"patch": ["readAt"], "delete": true}`. Source: docs/readers.md.
-public struct MessagePolicy: Hashable, Sendable {
+package struct MessagePolicy: Hashable, Sendable {
     /// None: the dataset is synced in one direction only.
-    public static let none = MessagePolicy()
+    package static let none = MessagePolicy()
     /// Readers may add rows, replace them as a whole, and delete them.
-    public static let wholeRows = MessagePolicy(rows: true)
+    package static let wholeRows = MessagePolicy(rows: true)
 
     /// Whether readers may add rows, replace them as a whole, and delete them.
-    public let rows: Bool
+    package let rows: Bool
     /// The JSON names of columns that readers may change by themselves, without the rest of the row.
-    public let patch: [String]
+    package let patch: [String]
     /// Whether readers may delete rows.
-    public let delete: Bool
+    package let delete: Bool
 
     /// - Parameter delete: matters only without `rows`, which includes it.
-    public init(rows: Bool = false, patch: [String] = [], delete: Bool = false) {
+    package init(rows: Bool = false, patch: [String] = [], delete: Bool = false) {
         self.rows = rows
         self.patch = patch
         self.delete = rows || delete
     }
 
     /// Whether readers may send no edits.
-    public var isEmpty: Bool { !rows && patch.isEmpty && !delete }
+    package var isEmpty: Bool { !rows && patch.isEmpty && !delete }
 
     /// The same policy without columns that are not among these.
     package func limited(to columns: [DatasetColumn]) -> MessagePolicy {
@@ -47,7 +47,7 @@ public struct MessagePolicy: Hashable, Sendable {
 extension MessagePolicy: Codable {
     private enum CodingKeys: String, CodingKey { case rows, patch, delete }
 
-    public init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         try AnyKey.refuseUnknown(in: decoder, known: ["rows", "patch", "delete"])
         let container = try decoder.container(keyedBy: CodingKeys.self)
         self.init(
@@ -55,7 +55,7 @@ extension MessagePolicy: Codable {
             delete: try container.decodeIfPresent(Bool.self, forKey: .delete) ?? false)
     }
 
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         if rows { return try container.encode(true, forKey: .rows) }
         if !patch.isEmpty { try container.encode(patch, forKey: .patch) }

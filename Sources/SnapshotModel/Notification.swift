@@ -65,9 +65,9 @@ public struct NotificationAction: Codable, Hashable, Sendable {
     public let type: String
     public let value: String?
     public let title: String?
-    public let icon: String?
+    package let icon: String?
     /// Whether the action destroys something and should be shown as destructive.
-    public let destructive: Bool
+    package let destructive: Bool
 
     public init(type: String, value: String? = nil, title: String? = nil, icon: String? = nil, destructive: Bool) {
         (self.type, self.value, self.title, self.icon, self.destructive) = (type, value, title, icon, destructive)

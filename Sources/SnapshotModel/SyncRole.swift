@@ -22,7 +22,7 @@ public enum SyncChoice: String, Hashable, Sendable, Codable, CaseIterable {
     public init(isOn: Bool) { self = isOn ? .on : .off }
 
     /// Whether syncing is on; nil if there is no choice yet.
-    public var isOn: Bool? {
+    package var isOn: Bool? {
         switch self {
         case .undecided: nil
         case .on: true

@@ -1,7 +1,7 @@
 package import StrictText
 
 /// The unit of the numbers in a timestamp column. RFC 3339 text in it counts with any unit.
-public enum TimestampUnit: String, NameInFile, Sendable {
+package enum TimestampUnit: String, NameInFile, Sendable {
     /// Seconds since 1970-01-01T00:00:00Z.
     case seconds
     /// Milliseconds since 1970.

@@ -1,6 +1,7 @@
 public import CloudStore
 public import Observation
 public import SnapshotEngine
+public import SnapshotHistory
 public import SnapshotTools
 import SnapshotVersions
 

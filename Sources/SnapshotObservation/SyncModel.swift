@@ -2,6 +2,7 @@ public import CloudStore
 public import Foundation
 public import Observation
 public import SnapshotEngine
+public import SnapshotHistory
 import SnapshotTools
 import SnapshotVersions
 public import SnapshotWatch

@@ -2,6 +2,7 @@ import CloudStore
 import LocalStore
 import SnapshotFormat
 import SnapshotModel
+public import SnapshotHistory
 public import SnapshotTools
 public import SnapshotVersions
 import StrictText

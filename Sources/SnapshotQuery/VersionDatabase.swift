@@ -4,6 +4,7 @@ public import GRDB
 import GRDBSQLite
 import SnapshotEngine
 public import SnapshotModel
+public import SnapshotHistory
 public import SnapshotTools
 import SnapshotVersions
 import StrictText

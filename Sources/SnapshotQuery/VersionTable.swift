@@ -2,6 +2,7 @@ import CloudStore
 import LocalStore
 import SnapshotFormat
 import SnapshotModel
+public import SnapshotHistory
 import SnapshotTools
 import SnapshotVersions
 import StrictText

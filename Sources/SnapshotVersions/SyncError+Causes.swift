@@ -67,7 +67,7 @@ extension SyncError: PresentableErrorConvertible {
 extension SchemaError: PresentableErrorConvertible {
     static let identifier = "data.badDescription"
 
-    public func presentable(in language: ErrorLanguage) -> PresentableError {
+    package func presentable(in language: ErrorLanguage) -> PresentableError {
         PresentableError(identifier: Self.identifier, in: language, details: description)
     }
 }

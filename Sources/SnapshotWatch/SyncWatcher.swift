@@ -1,4 +1,6 @@
-import CloudStore
+public import CloudStore
+public import Foundation
+import LocalStore
 public import SnapshotEngine
 import SnapshotVersions
 package import StrictText
@@ -10,7 +12,7 @@ package import StrictText
 ///
 /// File system events only wake the watch; each ``SyncEngine/sync(allowing:progress:)`` reads again what there is to do. Between runs nothing is
 /// locked, and other runs on the same database do no harm. An error does not end a watch: it is reported once, and the sync is tried again.
-public final class SyncWatcher: Sendable {
+package final class SyncWatcher: Sendable {
     private let options: WatchOptions
     private let clock: any Clock<Duration>
     private let open: @Sendable () throws -> SyncEngine
@@ -19,7 +21,7 @@ public final class SyncWatcher: Sendable {
     /// (``SyncGate/decisions()``). A backend of the application's own that reports no events (``CloudDatabase/events(in:_:)``) is polled.
     ///
     /// - Parameter engine: an engine on a database that is set up. The file must not be replaced.
-    public convenience init(engine: SyncEngine, options: WatchOptions = WatchOptions(), clock: any Clock<Duration> = ContinuousClock()) {
+    package convenience init(engine: SyncEngine, options: WatchOptions = WatchOptions(), clock: any Clock<Duration> = ContinuousClock()) {
         self.init(options: options, clock: clock) { engine }
     }
 
@@ -33,7 +35,7 @@ public final class SyncWatcher: Sendable {
     /// Watches until the task is cancelled. The call returns after the current run has finished.
     ///
     /// - Throws: ``SyncError`` if the database cannot be opened or is not set up when the watch begins. Later errors are events.
-    public func run(_ tell: @escaping @Sendable (WatchEvent) -> Void) async throws { try await run(observing: nil, tell) }
+    package func run(_ tell: @escaping @Sendable (WatchEvent) -> Void) async throws { try await run(observing: nil, tell) }
 
     /// Does the same, and reports each run's begin, progress and end.
     package func run(observing observer: WatchObserver?, _ tell: @escaping @Sendable (WatchEvent) -> Void) async throws {
@@ -152,5 +154,41 @@ package struct WatchObserver: Sendable {
 
     package init(began: @escaping @Sendable () -> Void, progress: @escaping ProgressHandler, ended: @escaping @Sendable (SyncError?) -> Void) {
         (self.began, self.progress, self.ended) = (began, progress, ended)
+    }
+}
+
+/// What an engine's syncing is doing now. `SyncModel` of the module SnapshotObservation is the observable form.
+public enum SyncState: Sendable {
+    /// Sync is off: the user has not turned it on, is not entitled, or is not signed in.
+    case off
+    /// No run is active, and the last one did not fail. `last` is the time of the last successful run, even before this program was started.
+    case idle(last: Date?)
+    case syncing
+    /// The last run failed. A watch tries again.
+    case failed(PresentableError)
+}
+
+extension SyncEngine {
+    /// Syncs now and after every change of the database or the zone, until the task is cancelled. File system events only wake it, and it polls besides.
+    ///
+    ///     let task = Task { try await sync.run() }
+    ///
+    /// - Parameter tell: gets what happens, on any thread.
+    /// - Throws: ``SyncError`` if the database cannot be read at the beginning. Later errors do not end it; ``state`` has them.
+    public func run(_ options: WatchOptions = WatchOptions(), telling tell: @escaping @Sendable (WatchEvent) -> Void = { _ in }) async throws {
+        try await SyncWatcher(engine: self, options: options).run(tell)
+    }
+
+    /// What this engine's syncing is doing now. Reads the database, but not the location.
+    public var state: SyncState {
+        if activity.isRunning { return .syncing }
+        do {
+            guard try gate.standing() == .open else { return .off }
+            if let failure = activity.failure { return .failed(failure) }
+            let last = try database.read { try $0.state.lastSuccess(of: $0.settings.read().role) }
+            return .idle(last: last.map { Date(timeIntervalSince1970: Double($0.microseconds) / 1_000_000) })
+        } catch {
+            return .failed(PresentableError(error, in: .preferred))
+        }
     }
 }

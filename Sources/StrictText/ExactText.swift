@@ -7,14 +7,14 @@
 ///
 ///     struct Column: Hashable { @ExactText var name: String }
 @propertyWrapper
-public struct ExactText: Sendable {
+package struct ExactText: Sendable {
     package let text: String
 
-    public var wrappedValue: String { text }
+    package var wrappedValue: String { text }
 
     package init(_ text: String) { self.text = text }
 
-    public init(wrappedValue text: String) { self.text = text }
+    package init(wrappedValue text: String) { self.text = text }
 
     /// Whether it begins with these bytes, even if a combining mark follows.
     package func hasPrefix(_ prefix: String) -> Bool { text.utf8.starts(with: prefix.utf8) }
@@ -48,14 +48,14 @@ extension String {
 }
 
 extension ExactText: Hashable, Comparable {
-    public static func == (left: ExactText, right: ExactText) -> Bool {
+    package static func == (left: ExactText, right: ExactText) -> Bool {
         // Texts with equal bytes are also equal Strings, and most that differ are told apart in one step.
         left.text == right.text && left.text.utf8.elementsEqual(right.text.utf8)
     }
 
-    public static func < (left: ExactText, right: ExactText) -> Bool { left.text.utf8.lexicographicallyPrecedes(right.text.utf8) }
+    package static func < (left: ExactText, right: ExactText) -> Bool { left.text.utf8.lexicographicallyPrecedes(right.text.utf8) }
 
-    public func hash(into hasher: inout Hasher) {
+    package func hash(into hasher: inout Hasher) {
         var text = text
         text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
         // No text has this byte, so what follows cannot be taken for a part of it.
@@ -64,15 +64,15 @@ extension ExactText: Hashable, Comparable {
 }
 
 extension ExactText: ExpressibleByStringLiteral, CustomStringConvertible {
-    public init(stringLiteral text: String) { self.init(text) }
+    package init(stringLiteral text: String) { self.init(text) }
 
-    public var description: String { text }
+    package var description: String { text }
 }
 
 extension ExactText: Codable {
-    public init(from decoder: any Decoder) throws { self.init(try decoder.singleValueContainer().decode(String.self)) }
+    package init(from decoder: any Decoder) throws { self.init(try decoder.singleValueContainer().decode(String.self)) }
 
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(text)
     }
@@ -87,7 +87,7 @@ extension ExactText: CodingKeyRepresentable {
         init?(intValue: Int) { nil }
     }
 
-    public var codingKey: any CodingKey { Key(stringValue: text) }
+    package var codingKey: any CodingKey { Key(stringValue: text) }
 
-    public init?(codingKey: some CodingKey) { self.init(codingKey.stringValue) }
+    package init?(codingKey: some CodingKey) { self.init(codingKey.stringValue) }
 }

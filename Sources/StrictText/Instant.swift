@@ -26,7 +26,7 @@ public struct Instant: Hashable, Sendable, Comparable {
 
     /// The instant that many microseconds later, or earlier if `count` is negative. A later instant is limited to the last one that a text can
     /// represent, so that a readable instant never becomes an unreadable one.
-    public func advanced(byMicroseconds count: Int64) -> Instant {
+    package func advanced(byMicroseconds count: Int64) -> Instant {
         let (sum, isBeyond) = microseconds.addingReportingOverflow(count)
         guard count < 0 else { return Instant(microseconds: isBeyond ? Instant.representable.upperBound : min(sum, Instant.representable.upperBound)) }
         return isBeyond ? .distantPast : Instant(microseconds: sum)
@@ -34,11 +34,11 @@ public struct Instant: Hashable, Sendable, Comparable {
 }
 
 /// A text that is not an RFC 3339 date and time.
-public struct InstantError: Error, CustomStringConvertible, Sendable {
+package struct InstantError: Error, CustomStringConvertible, Sendable {
     /// What is wrong with the text; never the text itself.
-    public let reason: String
+    package let reason: String
 
-    public var description: String { "not an RFC 3339 date and time: \(reason)" }
+    package var description: String { "not an RFC 3339 date and time: \(reason)" }
 }
 
 extension Instant {

@@ -131,13 +131,13 @@ extension JSONScanner {
 }
 
 /// Where and why a text is not the expected JSON.
-public struct JSONFault: Error, Hashable, Sendable, CustomStringConvertible {
+package struct JSONFault: Error, Hashable, Sendable, CustomStringConvertible {
     /// The offset in bytes at which reading stopped, from 0.
-    public let offset: Int
+    package let offset: Int
     /// What is wrong there; never the text itself.
-    public let reason: String
+    package let reason: String
 
     package init(offset: Int, reason: String) { (self.offset, self.reason) = (offset, reason) }
 
-    public var description: String { "\(reason) at byte \(offset)" }
+    package var description: String { "\(reason) at byte \(offset)" }
 }

@@ -2,6 +2,7 @@ import ArgumentParser
 import CommandSupport
 import Foundation
 import SnapshotModel
+import ProjectSharing
 import SnapshotSync
 import StrictText
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import CommandSupport
+import ProjectSharing
 import SnapshotSync
 import StrictText
 

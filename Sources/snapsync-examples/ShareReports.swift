@@ -1,4 +1,5 @@
 import SnapshotModel
+import ProjectSharing
 import SnapshotSync
 import StrictText
 

@@ -4,7 +4,7 @@ import DirectoryCloud
 import Foundation
 import SnapshotModel
 import SnapshotObservation
-import SnapshotSync
+import ProjectSharing
 import Synchronization
 import TestSupport
 import Testing

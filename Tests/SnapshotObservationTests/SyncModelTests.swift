@@ -3,6 +3,7 @@ import Foundation
 import SnapshotModel
 import SnapshotObservation
 import SnapshotSync
+import SnapshotTools
 import TestSupport
 import Testing
 

@@ -2,7 +2,6 @@ import CloudStore
 import Foundation
 import LocalStore
 import SnapshotFormat
-import SnapshotVersions
 import StrictText
 import TestSupport
 import Testing

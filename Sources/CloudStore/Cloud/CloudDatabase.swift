@@ -84,7 +84,7 @@ open class CloudDatabase: @unchecked Sendable {
     }
 
     /// The same cloud, whose calls pass a layer before those that were added earlier.
-    public final func adding(_ layer: any CloudLayer) -> CloudDatabase { CloudDatabase(self, adding: layer) }
+    package final func adding(_ layer: any CloudLayer) -> CloudDatabase { CloudDatabase(self, adding: layer) }
 
     /// The same cloud, in which documents read as these bytes. Named by their paths beneath a zone, for looking at one zone.
     package final func mending(_ documents: [String: [UInt8]]) -> CloudDatabase { CloudDatabase(self, mended: documents) }
@@ -145,7 +145,7 @@ open class CloudDatabase: @unchecked Sendable {
     // MARK: the cloud
 
     /// The cloud's identity. Throws `cloudUnavailable` if the cloud cannot be reached, `badContainer` if another cloud is in its place.
-    public final func identity() async throws -> CloudIdentity {
+    package final func identity() async throws -> CloudIdentity {
         try await watched(.identity, in: nil) { try await blocking { [marker] _ in try marker.identity() } }
     }
 
@@ -224,7 +224,7 @@ open class CloudDatabase: @unchecked Sendable {
     ///
     /// Throws `changeTokenExpired` if the token's commit was pruned, `rolledBack` if the zone's history does not contain it
     /// or ends before it, `damaged` if a commit does not follow from its parent.
-    public final func changes(since token: ChangeToken?, in zone: ZoneID) async throws -> ZoneChanges {
+    package final func changes(since token: ChangeToken?, in zone: ZoneID) async throws -> ZoneChanges {
         let changes = try await call(.changes, in: zone, to: token == nil ? .read : .look) { try HistoryReader($0).changes(since: token) }
         let opened = try await opened(changes.base, changes.commits, by: .changes, in: zone)
         var found = ZoneChanges(base: opened.base, commits: opened.commits, token: changes.token)
@@ -235,24 +235,24 @@ open class CloudDatabase: @unchecked Sendable {
     /// All live records as of commit `number` (the newest, if nil). The history must contain `token`.
     ///
     /// Throws `unknownItem` if there is no such commit, `rolledBack` if the zone's history does not contain `token`.
-    public final func records(in zone: ZoneID, at number: Int? = nil, notBefore token: ChangeToken? = nil) async throws -> ZoneState {
+    package final func records(in zone: ZoneID, at number: Int? = nil, notBefore token: ChangeToken? = nil) async throws -> ZoneState {
         try await opened(call(.records, in: zone) { try HistoryReader($0).state(at: number, notBefore: token) }, in: zone)
     }
 
     /// All commits that are kept, oldest first, each checked against its parent.
-    public final func history(in zone: ZoneID) async throws -> [Commit] {
+    package final func history(in zone: ZoneID) async throws -> [Commit] {
         try await opened([], call(.history, in: zone) { try HistoryReader($0).all() }, by: .history, in: zone).commits
     }
 
     /// The commits that lost their number to another commit and are kept under another name.
 
     /// Up to `count` commits that end with the token's, oldest first, each the parent of the next; fewer if earlier ones are pruned.
-    public final func commits(upTo token: ChangeToken, count: Int, in zone: ZoneID) async throws -> [Commit] {
+    package final func commits(upTo token: ChangeToken, count: Int, in zone: ZoneID) async throws -> [Commit] {
         try await opened([], call(.history, in: zone, to: .look) { try HistoryReader($0).commits(upTo: token, count: count) }, by: .history, in: zone).commits
     }
 
     /// Makes the commit that would follow `token` (nil: the zone's first) without publishing it.
-    public final func prepare(_ draft: CommitDraft, after token: ChangeToken?, in zone: ZoneID) async throws -> PreparedCommit {
+    package final func prepare(_ draft: CommitDraft, after token: ChangeToken?, in zone: ZoneID) async throws -> PreparedCommit {
         try await watched(.prepare(draft), in: zone) {
             var stored = draft
             for layer in layers.reversed() { stored = try await layer.stored(stored, after: token, in: zone) }
@@ -266,7 +266,7 @@ open class CloudDatabase: @unchecked Sendable {
     ///
     /// If the outcome of the last request is unknown, the store reads back: a return means that this commit is there and durable.
     @discardableResult
-    public final func publish(_ commit: PreparedCommit) async throws -> ChangeToken {
+    package final func publish(_ commit: PreparedCommit) async throws -> ChangeToken {
         try await call(.publish(commit), in: commit.zone, to: .write) { [self] in try publisher($0).publish(commit) }
     }
 
@@ -277,7 +277,7 @@ open class CloudDatabase: @unchecked Sendable {
 
     /// Starts a new asset of a record. Nothing is written before its first byte, and other devices see nothing before
     /// ``AssetWriter/finish(rawByteCount:)``.
-    public final func newAsset(for record: String, number: Int, kind: AssetKind, in zone: ZoneID) async throws -> sending any AssetWriter {
+    package final func newAsset(for record: String, number: Int, kind: AssetKind, in zone: ZoneID) async throws -> sending any AssetWriter {
         try CloudNames.verify(record, isNameOf: "record")
         guard number > 0 else { throw CloudError(.invalidArguments, at: record, "commits are numbered from 1") }
         let path = AssetPath(record: record, number: number, nonce: nonces.hex(8), kind: kind)
@@ -288,14 +288,14 @@ open class CloudDatabase: @unchecked Sendable {
     }
 
     /// Opens an asset for reading. Throws `pending` if its file has not arrived.
-    public final func openAsset(_ asset: CloudAsset, in zone: ZoneID) async throws -> any AssetReader {
+    package final func openAsset(_ asset: CloudAsset, in zone: ZoneID) async throws -> any AssetReader {
         var reader = try await call(.openAsset(asset), in: zone, to: .look) { try $0.store.reader(of: asset, in: zone) }
         try await naming(.openAsset(asset)) { for layer in layers { reader = try await layer.reader(reader, of: asset, in: zone) } }
         return reader
     }
 
     /// Removes assets that were finished but that no commit will name. An asset that a commit names is kept.
-    public final func discard(_ assets: [CloudAsset], in zone: ZoneID) async {
+    package final func discard(_ assets: [CloudAsset], in zone: ZoneID) async {
         // An asset that cannot be removed now stays as an orphan. No commit names it, and a later prune removes it.
         try? await call(.discard(assets), in: zone, to: .write) { zone in
             _ = try zone.store.results(of: assets.compactMap { AssetPath($0.path) }.map { path in { try zone.discard(path) } })
@@ -333,20 +333,20 @@ open class CloudDatabase: @unchecked Sendable {
     }
 
     /// Removes a message. Its sender calls this after the message was answered. Does nothing if the message is gone.
-    public final func removeMessage(_ message: CloudMessageName, in zone: ZoneID) async throws {
+    package final func removeMessage(_ message: CloudMessageName, in zone: ZoneID) async throws {
         try await call(.removeMessage(message), in: zone, to: .write) { try $0.remove(message) }
     }
 
     /// Stores a report of what a device last applied, unless the device's last report says the same and is less than a day old.
-    public final func report(_ report: DeviceReport, in zone: ZoneID) async throws {
+    package final func report(_ report: DeviceReport, in zone: ZoneID) async throws {
         try await call(.report(report), in: zone, to: .write) { try $0.add(report) }
     }
 
     /// The newest report of each device, sorted by device name.
-    public final func deviceReports(in zone: ZoneID) async throws -> [DeviceReport] { try await call(.deviceReports, in: zone) { try $0.newestReports() } }
+    package final func deviceReports(in zone: ZoneID) async throws -> [DeviceReport] { try await call(.deviceReports, in: zone) { try $0.newestReports() } }
 
     /// The newest report of the device of this name; nil if there is none.
-    public final func deviceReport(of device: String, in zone: ZoneID) async throws -> DeviceReport? {
+    package final func deviceReport(of device: String, in zone: ZoneID) async throws -> DeviceReport? {
         try CloudNames.verify(device, isNameOf: "device")
         return try await call(.deviceReports, in: zone) { try $0.newestReport(of: device) }
     }
@@ -355,7 +355,7 @@ open class CloudDatabase: @unchecked Sendable {
     package final func joinRequests(in zone: ZoneID) async throws -> [DeviceReport] { try await call(.deviceReports, in: zone) { try $0.requests() } }
 
     /// Removes every report of a device, so that it is no longer listed. Does nothing if there is none.
-    public final func forgetDevice(_ device: String, in zone: ZoneID) async throws {
+    package final func forgetDevice(_ device: String, in zone: ZoneID) async throws {
         try CloudNames.verify(device, isNameOf: "device")
         try await call(.forgetDevice(device), in: zone, to: .write) { try $0.removeReports(of: device) }
     }
@@ -366,26 +366,26 @@ open class CloudDatabase: @unchecked Sendable {
     ///
     /// It counts once a commit's draft names it. A caller that keeps the checkpoint's hash can read the version even after the commit is
     /// gone.
-    public final func placeCheckpoint(at number: Int, in zone: ZoneID) async throws -> CheckpointReference {
+    package final func placeCheckpoint(at number: Int, in zone: ZoneID) async throws -> CheckpointReference {
         try await call(.placeCheckpoint(number), in: zone, to: .write) { [self] in try publisher($0).placeCheckpoint(at: number) }
     }
 
     /// All live records as of a checkpoint, verified by its hash. Throws `unknownItem` if the checkpoint does not exist.
-    public final func records(in zone: ZoneID, of checkpoint: CheckpointReference) async throws -> ZoneState {
+    package final func records(in zone: ZoneID, of checkpoint: CheckpointReference) async throws -> ZoneState {
         try await opened(call(.records, in: zone) { try HistoryReader($0).state(of: checkpoint) }, in: zone)
     }
 
     /// The files of the zone's history and its assets, from a listing; no file is opened.
-    public final func storedFiles(in zone: ZoneID) async throws -> [StoredFile] { try await call(.storedFiles, in: zone) { try $0.storedFiles() } }
+    package final func storedFiles(in zone: ZoneID) async throws -> [StoredFile] { try await call(.storedFiles, in: zone) { try $0.storedFiles() } }
 
     /// The store's own clock, which also sets ``StoredFile/modified``.
-    public final func storeClock(in zone: ZoneID) async throws -> Instant { try await call(.storeClock, in: zone) { try $0.clock() } }
+    package final func storeClock(in zone: ZoneID) async throws -> Instant { try await call(.storeClock, in: zone) { try $0.clock() } }
 
     /// Removes files of the zone permanently, or none if one of them must stay.
     ///
     /// Commits are removed oldest first and only up to a checkpoint that counts. Files that the newest version names stay. Only a device
     /// that may publish may call this.
-    public final func remove(_ files: [StoredFile], by device: String, in zone: ZoneID) async throws {
+    package final func remove(_ files: [StoredFile], by device: String, in zone: ZoneID) async throws {
         try await call(.remove(files), in: zone, to: .write) { [self] in try HistoryPruner($0, found(zone, in: $0.store)).remove(files, by: device) }
     }
 

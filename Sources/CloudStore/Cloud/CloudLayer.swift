@@ -8,7 +8,7 @@ import StrictText
 ///     let slow = cloud.adding(Slow())
 ///
 /// The defaults change nothing. What is stored passes the layers from the last added to the first; what is read passes them the other way.
-public protocol CloudLayer: Sendable {
+package protocol CloudLayer: Sendable {
     /// Called before a call. Throws to refuse it.
     ///
     /// - Parameter zone: the zone that the call concerns; nil for a call that concerns the whole cloud.
@@ -36,20 +36,20 @@ public protocol CloudLayer: Sendable {
 }
 
 extension CloudLayer {
-    public func willCall(_ call: CloudCall, in zone: ZoneID?) async throws {}
-    public func didCall(_ call: CloudCall, in zone: ZoneID?) async throws {}
-    public func stored(_ draft: CommitDraft, after token: ChangeToken?, in zone: ZoneID) async throws -> CommitDraft { draft }
-    public func didPrepare(_ commit: PreparedCommit, from draft: CommitDraft) throws {}
-    public func opened(_ records: [CloudRecord], by call: CloudCall, in zone: ZoneID) async throws -> [CloudRecord] { records }
-    public func stored(_ message: CloudMessage, in zone: ZoneID) async throws -> CloudMessage { message }
-    public func opened(_ mailbox: CloudMailbox, in zone: ZoneID) async throws -> CloudMailbox { mailbox }
-    public func writer(_ writer: any AssetWriter, for record: String, in zone: ZoneID) throws -> any AssetWriter { writer }
-    public func reader(_ reader: any AssetReader, of asset: CloudAsset, in zone: ZoneID) async throws -> any AssetReader { reader }
-    public func events(in zone: ZoneID, _ handler: @escaping @Sendable (ZoneHint) -> Void) -> (any ZoneEventSource)? { nil }
+    package func willCall(_ call: CloudCall, in zone: ZoneID?) async throws {}
+    package func didCall(_ call: CloudCall, in zone: ZoneID?) async throws {}
+    package func stored(_ draft: CommitDraft, after token: ChangeToken?, in zone: ZoneID) async throws -> CommitDraft { draft }
+    package func didPrepare(_ commit: PreparedCommit, from draft: CommitDraft) throws {}
+    package func opened(_ records: [CloudRecord], by call: CloudCall, in zone: ZoneID) async throws -> [CloudRecord] { records }
+    package func stored(_ message: CloudMessage, in zone: ZoneID) async throws -> CloudMessage { message }
+    package func opened(_ mailbox: CloudMailbox, in zone: ZoneID) async throws -> CloudMailbox { mailbox }
+    package func writer(_ writer: any AssetWriter, for record: String, in zone: ZoneID) throws -> any AssetWriter { writer }
+    package func reader(_ reader: any AssetReader, of asset: CloudAsset, in zone: ZoneID) async throws -> any AssetReader { reader }
+    package func events(in zone: ZoneID, _ handler: @escaping @Sendable (ZoneHint) -> Void) -> (any ZoneEventSource)? { nil }
 }
 
 /// A call of a ``CloudDatabase``, as its layers see it.
-public enum CloudCall: Sendable {
+package enum CloudCall: Sendable {
     case identity, zones, createZone, zone
     /// Changes since a token; the whole zone's records; commits.
     case changes, records, history
@@ -60,7 +60,7 @@ public enum CloudCall: Sendable {
     case placeCheckpoint(Int), storedFiles, storeClock, remove([StoredFile])
 
     /// Whether the call writes to the cloud.
-    public var writes: Bool {
+    package var writes: Bool {
         switch self {
         case .identity, .zones, .zone, .changes, .records, .history, .openAsset, .deviceReports, .mailbox, .storedFiles: false
         default: true

@@ -184,7 +184,7 @@ public struct RecordConflict: Hashable, Sendable {
     /// The record that the client tried to save.
     public let client: CloudRecord
     /// The record as the client had fetched it; nil if the client never fetched it and tried to create it.
-    public let ancestor: CloudRecord?
+    package let ancestor: CloudRecord?
 
     /// Combines the three versions.
     public init(server: CloudRecord, client: CloudRecord, ancestor: CloudRecord?) {

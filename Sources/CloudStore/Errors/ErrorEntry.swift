@@ -35,7 +35,7 @@ public struct ErrorEntry: Hashable, Sendable {
     /// Whether a retry helps.
     public let retry: Retry
     /// Whether this library raises the error. The other rows exist because programs for CloudKit handle them.
-    public let isRaisedHere: Bool
+    package let isRaisedHere: Bool
     private let english: Text
     private let italian: Text
 

@@ -103,7 +103,7 @@ extension PresentableError: ExpressibleByStringInterpolation {
 }
 
 /// An error that provides its own texts for a user interface. The errors of this library conform; an application's errors can too.
-public protocol PresentableErrorConvertible: Error {
+package protocol PresentableErrorConvertible: Error {
     /// The error as a user interface shows it.
     func presentable(in language: ErrorLanguage) -> PresentableError
 }
@@ -118,13 +118,13 @@ extension CloudError: PresentableErrorConvertible {
 }
 
 extension InstantError: PresentableErrorConvertible {
-    public func presentable(in language: ErrorLanguage) -> PresentableError {
+    package func presentable(in language: ErrorLanguage) -> PresentableError {
         PresentableError(identifier: "data.badInstant", in: language, details: description)
     }
 }
 
 extension JSONFault: PresentableErrorConvertible {
-    public func presentable(in language: ErrorLanguage) -> PresentableError {
+    package func presentable(in language: ErrorLanguage) -> PresentableError {
         PresentableError(identifier: "data.badJSON", in: language, details: description)
     }
 }

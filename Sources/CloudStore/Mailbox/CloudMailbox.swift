@@ -8,9 +8,9 @@ public struct CloudMailbox: Sendable {
     public var unreadCount = 0
 
     /// The most messages of one sender that are read. A sender keeps one there.
-    public static let readLimit = 1000
+    package static let readLimit = 1000
     /// The most ignored messages of one sender that are listed.
-    public static let setAsideLimit = 100
+    package static let setAsideLimit = 100
 
     /// Describes a mailbox; an empty one by default.
     ///

@@ -12,7 +12,7 @@ public struct CloudMessage: Hashable, Sendable {
     public let body: Data
 
     /// The largest message file, in bytes.
-    public static let byteLimit = 1 << 20
+    package static let byteLimit = 1 << 20
 
     public init(id: String, sender: String, body: Data) {
         self.id = id
@@ -24,7 +24,7 @@ public struct CloudMessage: Hashable, Sendable {
     public var name: CloudMessageName { CloudMessageName(sender: sender, id: id) }
 
     /// Makes a new id: the instant in microseconds, then 16 random digits. Ids therefore sort by instant.
-    public static func newID(at instant: Instant) -> String { newID(at: instant, nonces: .system) }
+    package static func newID(at instant: Instant) -> String { newID(at: instant, nonces: .system) }
 
     /// Makes a new id whose random digits come from the given source.
     package static func newID(at instant: Instant, nonces: NonceSource) -> String { id(at: instant, ending: nonces.hex(16)) }

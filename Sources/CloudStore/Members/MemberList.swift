@@ -294,7 +294,7 @@ public enum MemberRole: String, Sendable, Codable, CaseIterable {
     case observer
 
     /// Whether the member may publish commits.
-    public var mayPublish: Bool { self == .writer || self == .peer }
+    package var mayPublish: Bool { self == .writer || self == .peer }
     /// Whether the member may send messages.
-    public var maySend: Bool { self != .observer }
+    package var maySend: Bool { self != .observer }
 }

@@ -29,17 +29,17 @@ public struct AssetPath: Hashable, Sendable {
     }
 
     /// The asset's file name.
-    public var fileName: String { stem + kind.suffix }
+    package var fileName: String { stem + kind.suffix }
     /// What the file name begins with: number and nonce, which name the asset.
     package var stem: String { "\(CloudNames.digits(number))-\(nonce)" }
     /// The file name of the asset's block index: `.index.json` in place of `.json.gz`.
-    public var indexFileName: String { String(fileName.dropLast(AssetKind.snapshot.suffix.count)) + ".index.json" }
+    package var indexFileName: String { String(fileName.dropLast(AssetKind.snapshot.suffix.count)) + ".index.json" }
     /// The directory of the record's assets, beneath the zone.
     public var directory: String { "\(CloudNames.assets)/\(record)" }
     /// The asset's path beneath the zone.
     public var path: String { "\(directory)/\(fileName)" }
     /// The index's path beneath the zone.
-    public var indexPath: String { "\(directory)/\(indexFileName)" }
+    package var indexPath: String { "\(directory)/\(indexFileName)" }
 }
 
 extension AssetKind {

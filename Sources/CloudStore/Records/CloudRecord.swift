@@ -69,13 +69,13 @@ extension CloudRecord: Hashable {
 
 extension CloudRecord {
     /// The keys whose values differ from the fetched ones, including removed keys; all keys of a record that was created here.
-    public var changedKeys: Set<String> {
+    package var changedKeys: Set<String> {
         guard let fetched else { return Set(fields.keys) }
         return Set(fields.keys).union(fetched.keys).filter { fields[$0] != fetched[$0] }
     }
 
     /// The record as it was fetched; nil if it was created here.
-    public var asFetched: CloudRecord? {
+    package var asFetched: CloudRecord? {
         guard let fetched else { return nil }
         var record = self
         record.fields = fetched

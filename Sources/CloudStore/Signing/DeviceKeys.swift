@@ -4,11 +4,11 @@ import StrictText
 /// The private keys of one device in one zone. They must never be written to a database, a cloud, a log or an error.
 public struct DeviceKeys: Sendable {
     /// The public halves of both keys.
-    public var publicKeys: DevicePublicKeys {
+    package var publicKeys: DevicePublicKeys {
         known ?? DevicePublicKeys(signing: signingKey, sealing: sealingKind.publicKey(of: sealingSeed) ?? "")
     }
     /// The kind of the key that ``sealingSeed`` makes. A ``KeyStore`` stores it with the seeds.
-    public let sealingKind: SealingKeyKind
+    package let sealingKind: SealingKeyKind
     private let pair: Pair
     /// The public halves, if they are known: to find that of the sealing key takes as long as a signature.
     private var known: DevicePublicKeys?

@@ -152,7 +152,7 @@ public struct RecoveryCode: Sendable {
     package let seed: [UInt8]
 
     /// The number of words of a code.
-    public static let wordCount = 18
+    package static let wordCount = 18
     private static let label = "snapsync-recovery 1\n"
     private static let checkLength = 4
 

@@ -13,7 +13,7 @@ public struct KeyFingerprint: Hashable, Sendable, CustomStringConvertible {
     /// An example, to show people the form of a fingerprint.
     public static let example = "lusab-babad-gutih-tugad-mudof-sakat-bahaf-votuk"
     /// The number of words of a fingerprint.
-    public static let wordCount = 8
+    package static let wordCount = 8
 
     init(of keys: DevicePublicKeys) {
         let bytes = Array(Self.label.utf8) + (Hexadecimal.bytes(keys.signing.utf8) ?? []) + (Hexadecimal.bytes(keys.sealing.utf8) ?? [])

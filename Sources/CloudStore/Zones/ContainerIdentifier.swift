@@ -2,14 +2,14 @@
 ///
 ///     let container = try ContainerIdentifier("iCloud.org.example.food")
 ///     try await container.verify(cloud)
-public struct ContainerIdentifier: Hashable, Sendable, CustomStringConvertible {
+package struct ContainerIdentifier: Hashable, Sendable, CustomStringConvertible {
     /// The whole identifier.
-    public let description: String
+    package let description: String
 
     /// Makes an identifier from a valid text.
     ///
     /// - Throws: ``CloudError`` with `.invalidArguments` if it is not `iCloud.` followed by a name of two or more parts.
-    public init(_ text: String) throws(CloudError) {
+    package init(_ text: String) throws(CloudError) {
         guard CloudNames.isContainer(text), text.utf8.count(where: { $0 == UInt8(ascii: ".") }) >= 2 else {
             throw CloudError(
                 .invalidArguments, at: "container", "not a container identifier",
@@ -22,7 +22,7 @@ public struct ContainerIdentifier: Hashable, Sendable, CustomStringConvertible {
     ///
     /// - Throws: ``CloudError`` with `.badContainer` for another app's cloud; if there is no cloud, the cloud's own error:
     ///   `.cloudUnavailable` or `.notACloud`.
-    public func verify(_ cloud: some CloudDatabase) async throws {
+    package func verify(_ cloud: some CloudDatabase) async throws {
         try Self.verify(description, isThatOf: try await cloud.identity())
     }
 

@@ -21,7 +21,7 @@ public struct ZoneSuccessor: Hashable, Sendable, Codable {
     public var isSealed: Bool { protection.contains(.sealed) }
 
     /// How the zone is protected.
-    public var protection: ZoneProtection { ZoneProtection(features: features) ?? [] }
+    package var protection: ZoneProtection { ZoneProtection(features: features) ?? [] }
 
     /// The word for error messages: `signed` or `sealed`.
     package var kind: String { isSealed ? "sealed" : "signed" }
@@ -33,12 +33,12 @@ public struct ZoneSuccessor: Hashable, Sendable, Codable {
 }
 
 /// By which commit a zone was moved. No commit follows it.
-public struct ZoneMove: Hashable, Sendable {
-    public let successor: ZoneSuccessor
+package struct ZoneMove: Hashable, Sendable {
+    package let successor: ZoneSuccessor
     /// The device that moved the zone.
-    public let device: String
+    package let device: String
     /// The commit's timestamp.
-    public let at: Instant
+    package let at: Instant
 
     /// The error for every reader and publisher of the moved zone.
     func error(in zone: ZoneID) -> CloudError {

@@ -179,12 +179,12 @@ package struct RetentionSetting: Hashable, Sendable {
 }
 
 /// Whether the user wants this database to be synced, and since when.
-public struct SyncPreference: Hashable, Sendable {
-    public let choice: SyncChoice
+package struct SyncPreference: Hashable, Sendable {
+    package let choice: SyncChoice
     /// When it was set; nil if nothing was chosen yet.
-    public let changedAt: Instant?
+    package let changedAt: Instant?
 
-    public init(_ choice: SyncChoice, changedAt: Instant?) { (self.choice, self.changedAt) = (choice, changedAt) }
+    package init(_ choice: SyncChoice, changedAt: Instant?) { (self.choice, self.changedAt) = (choice, changedAt) }
 }
 
 /// The value on which the preference and its bound store last agreed.

@@ -4,12 +4,12 @@ import SnapshotModel
 public import StrictText
 
 /// A version of the zone that this database has: a commit's number and hash.
-public struct AppliedVersion: Hashable, Sendable, Codable {
-    public let number: Int
+package struct AppliedVersion: Hashable, Sendable, Codable {
+    package let number: Int
     /// SHA-256 of the commit's bytes, in lower-case hexadecimal.
-    public let hash: String
+    package let hash: String
 
-    public init(number: Int, hash: String) { (self.number, self.hash) = (number, hash) }
+    package init(number: Int, hash: String) { (self.number, self.hash) = (number, hash) }
 }
 
 /// A commit that is about to be published, and the tracked changes that it contains.
@@ -50,15 +50,15 @@ package struct KnownRecord: Hashable, Sendable, Codable {
 }
 
 /// What the database records about the applied version of a dataset.
-public struct DatasetState: Hashable, Sendable {
-    public let name: String
+package struct DatasetState: Hashable, Sendable {
+    package let name: String
     /// The container's `syncTimestamp`, as an instant.
-    public let syncTimestamp: Instant
-    public let recordCount: Int
+    package let syncTimestamp: Instant
+    package let recordCount: Int
     /// Fields of the container that this device's dataset file does not describe.
-    public let unknownFields: [String]
+    package let unknownFields: [String]
 
-    public init(name: String, syncTimestamp: Instant, recordCount: Int, unknownFields: [String]) {
+    package init(name: String, syncTimestamp: Instant, recordCount: Int, unknownFields: [String]) {
         (self.name, self.syncTimestamp, self.recordCount, self.unknownFields) = (name, syncTimestamp, recordCount, unknownFields)
     }
 }

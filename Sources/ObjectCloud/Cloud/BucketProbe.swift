@@ -4,19 +4,19 @@ import StrictText
 import Synchronization
 
 /// Tests whether a bucket meets the requirements of a cloud, with objects of its own that it removes again.
-public struct BucketProbe: Sendable, Encodable {
+package struct BucketProbe: Sendable, Encodable {
     /// One requirement and the observation.
-    public struct Finding: Hashable, Sendable, Encodable {
+    package struct Finding: Hashable, Sendable, Encodable {
         /// `second-put`, `race`, `range`, `missing`, `listing`, `clock`.
-        public let name: String
-        public let isKept: Bool
+        package let name: String
+        package let isKept: Bool
         /// The observation, as a text.
-        public let observation: String
+        package let observation: String
     }
 
-    public let findings: [Finding]
+    package let findings: [Finding]
     /// How far the server's clock is ahead of this machine's, in seconds.
-    public let clockOffset: Double
+    package let clockOffset: Double
 
     /// The prefix of the test objects' names.
     private static let mark = "probe-"
@@ -30,7 +30,7 @@ public struct BucketProbe: Sendable, Encodable {
     static let clockLimit = 900.0
 
     /// Whether several devices may publish: if several writers write to one key, exactly one of them wins.
-    public var isSafeForMany: Bool { findings.filter { ["second-put", "race", "range", "missing", "listing"].contains($0.name) }.allSatisfy(\.isKept) }
+    package var isSafeForMany: Bool { findings.filter { ["second-put", "race", "range", "missing", "listing"].contains($0.name) }.allSatisfy(\.isKept) }
 
     /// Tests the bucket with some 90 small requests.
     ///
@@ -115,5 +115,5 @@ extension ObjectCloud {
     /// Tests whether the bucket meets the requirements of a cloud.
     ///
     /// - Throws: ``CloudError`` if the bucket cannot be used at all.
-    public func probe() async throws -> BucketProbe { try await blocking { [client] _ in try BucketProbe(client) } }
+    package func probe() async throws -> BucketProbe { try await blocking { [client] _ in try BucketProbe(client) } }
 }

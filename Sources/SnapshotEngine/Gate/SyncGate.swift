@@ -153,7 +153,7 @@ public struct SyncGate: Sendable {
     }
 
     /// Sets the file that states the entitlement; nil removes it.
-    public func setEntitlementFile(_ path: String?) throws {
+    package func setEntitlementFile(_ path: String?) throws {
         defer { signal.send(()) }
         try database.write { transaction in
             try checkIsSetUp(transaction)

@@ -147,7 +147,7 @@ extension SyncEngine {
     ///     name.
     ///   - path: the new path of the cloud directory, which must be the directory that this engine was opened with; nil keeps the stored path
     ///     (``relocate(to:)``).
-    public func takeOver(as name: String? = nil, relocatingTo path: String? = nil) async throws -> SetupReport {
+    package func takeOver(as name: String? = nil, relocatingTo path: String? = nil) async throws -> SetupReport {
         try await locked {
             var device = try device()
             let info = try await device.zoneInfo()

@@ -12,7 +12,7 @@ import StrictText
 /// The bytes are a JSON object: `cloud`, `zone` and `message`. Source: docs/embedding.md, "Over a channel of your own".
 public struct ChannelMessage: Codable, Hashable, Sendable {
     /// The largest message, in bytes.
-    public static let byteLimit = CloudMessage.byteLimit
+    package static let byteLimit = CloudMessage.byteLimit
 
     /// The UUID of the cloud that sender and receiver share.
     public let cloud: String

@@ -10,7 +10,7 @@ extension SyncEngine {
     /// A failure is recorded for ``status()``: until the message can be sent again, the last success is not later than the first failure.
     ///
     /// - Returns: nil if nothing was handed over and nothing waits.
-    public func sendMessages() async throws -> SendReport? {
+    package func sendMessages() async throws -> SendReport? {
         try await locked {
             try await recorded {
                 let device = try device()
@@ -36,7 +36,7 @@ extension SyncEngine {
     }
 
     /// Asks the publisher to write every dataset whole at its next sync. Use it if an asset in the cloud is damaged. For readers only.
-    public func requestFullSync() async throws -> SendReport {
+    package func requestFullSync() async throws -> SendReport {
         try await locked {
             let device = try device()
             guard device.settings.role == .reader else {

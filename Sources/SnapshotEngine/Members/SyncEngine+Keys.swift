@@ -4,27 +4,27 @@ import SnapshotVersions
 import StrictText
 
 /// The result of `key rotate`.
-public struct KeyRotationReport: Sendable, Encodable {
-    public let zone: String
+package struct KeyRotationReport: Sendable, Encodable {
+    package let zone: String
     /// The epoch of the new keys.
-    public let epoch: Int
+    package let epoch: Int
     /// The version from which they are used.
-    public let version: Int
+    package let version: Int
     /// The words of the new recovery code, if one was requested. The code is a secret and stored nowhere.
-    public let recoveryCode: String?
+    package let recoveryCode: String?
     /// The version in which every dataset was published whole with the new keys, if the caller has exported one; see
     /// ``SyncEngine/export(isFull:allowing:progress:)``.
-    public var resealed: Int?
+    package var resealed: Int?
 }
 
 /// The result of `key passphrase`.
-public struct KeyFileReport: Sendable, Encodable {
-    public let zone: String
-    public let device: String
+package struct KeyFileReport: Sendable, Encodable {
+    package let zone: String
+    package let device: String
     /// The path of the key file.
-    public let keyFile: String
+    package let keyFile: String
     /// Whether the file needs a passphrase.
-    public let isLocked: Bool
+    package let isLocked: Bool
 }
 
 extension SyncEngine {
@@ -34,7 +34,7 @@ extension SyncEngine {
     ///   - isLocked: whether the file has a passphrase from now on.
     ///   - file: the file with the new passphrase; nil asks a person.
     /// - Throws: ``SyncError`` with `.refused` if the zone is not signed, or the keys are not in a ``FileKeyStore`` or cannot be used.
-    public func setPassphrase(isLocked: Bool, from file: String? = nil) async throws -> KeyFileReport {
+    package func setPassphrase(isLocked: Bool, from file: String? = nil) async throws -> KeyFileReport {
         try await locked {
             let settings = try database.read { try $0.settings.read() }
             let owner = try signed(openToLook(settings).signedZone).owner
@@ -50,7 +50,7 @@ extension SyncEngine {
     ///
     /// - Parameter makesRecoveryCode: whether to make a new recovery code. The old code then opens no later version.
     /// - Throws: ``SyncError`` with `.refused` if the zone is not sealed, or this device does not publish in it.
-    public func rotateKeys(makesRecoveryCode: Bool = false) async throws -> KeyRotationReport {
+    package func rotateKeys(makesRecoveryCode: Bool = false) async throws -> KeyRotationReport {
         try await gate.enter()
         return try await locked {
             let context = try self.device()

@@ -85,12 +85,12 @@ public struct MemberChangeReport: Sendable, Encodable {
 }
 
 /// The result of `member freshness`.
-public struct FreshnessReport: Sendable, Encodable {
-    public let zone: String
+package struct FreshnessReport: Sendable, Encodable {
+    package let zone: String
     /// The longest time between two versions from now on, in seconds; nil if there is no promise any more.
-    public let interval: Int?
+    package let interval: Int?
     /// The version that carries the change.
-    public let version: Int
+    package let version: Int
 }
 
 extension SyncEngine {
@@ -248,7 +248,7 @@ extension SyncEngine {
     /// syncs; readers warn after three days without a version.
     ///
     /// - Throws: ``SyncError`` with `.refused` if the zone is not signed, or this device does not publish in it.
-    public func setFreshness(_ isPromised: Bool) async throws -> FreshnessReport {
+    package func setFreshness(_ isPromised: Bool) async throws -> FreshnessReport {
         try await gate.enter()
         return try await locked {
             let context = try device()

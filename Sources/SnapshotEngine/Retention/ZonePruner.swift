@@ -5,29 +5,29 @@ import SnapshotVersions
 package import StrictText
 
 /// What `prune` removed, or with `dryRun` would remove.
-public struct PruneReport: Sendable, Encodable {
-    public let dryRun: Bool
+package struct PruneReport: Sendable, Encodable {
+    package let dryRun: Bool
     /// The oldest kept version, apart from pinned ones; nil in a zone without versions.
-    public let oldestKept: Int?
+    package let oldestKept: Int?
     /// The number of kept versions, including pinned ones.
-    public let keptVersions: Int
-    public let pinnedVersions: [Int]
+    package let keptVersions: Int
+    package let pinnedVersions: [Int]
     /// The versions that were removed.
-    public let removedVersions: [Int]
+    package let removedVersions: [Int]
     /// The files that were removed, as paths below the zone's directory.
-    public let removedFiles: [String]
+    package let removedFiles: [String]
     /// The size of those files in bytes.
-    public let bytesFreed: Int
+    package let bytesFreed: Int
     /// The number of unneeded files that are not old enough to remove.
-    public let waitingFiles: Int
+    package let waitingFiles: Int
     /// The size of those files in bytes.
-    public let waitingBytes: Int
+    package let waitingBytes: Int
     /// The version that was published to name a checkpoint; nil if none was needed.
-    public let publishedVersion: Int?
+    package let publishedVersion: Int?
     /// The problems of pinned versions, one sentence each with what to do. Everything else was pruned nevertheless.
-    public let problems: [String]
+    package let problems: [String]
     /// Why no version is removed, for people; nil if one is.
-    public let reason: String?
+    package let reason: String?
 }
 
 extension PruneReport {
@@ -154,7 +154,7 @@ extension RetentionSetting {
 extension SyncEngine {
     /// Sets which versions this device keeps automatically from now on. After a publish, at most once a day, it removes the others as
     /// ``prune(_:dryRun:)`` does. nil: it removes nothing automatically. For publishers only.
-    public func setRetention(_ policy: RetentionPolicy?) async throws {
+    package func setRetention(_ policy: RetentionPolicy?) async throws {
         try await locked {
             let device = try device()
             try await device.checkPublisher(.store, else: "it does not decide what is kept", hint: "say so on a device that publishes")
@@ -165,7 +165,7 @@ extension SyncEngine {
     /// Removes old versions that the policy does not keep. For publishers only.
     ///
     /// - Parameter dryRun: only reports what would be removed. Changes nothing and makes no commit.
-    public func prune(_ policy: RetentionPolicy, dryRun: Bool = false) async throws -> PruneReport {
+    package func prune(_ policy: RetentionPolicy, dryRun: Bool = false) async throws -> PruneReport {
         try await locked { try await prune(policy, by: device(), dryRun: dryRun) }
     }
 

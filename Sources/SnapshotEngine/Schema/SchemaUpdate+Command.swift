@@ -5,28 +5,28 @@ import SnapshotVersions
 import StrictText
 
 /// The options of ``SyncEngine/updateDescriptions(_:)``.
-public struct DescriptionUpdateRequest: Sendable {
+package struct DescriptionUpdateRequest: Sendable {
     /// Tables to sync from now on, described from this database, and timestamps; nil for none. For publishers only.
-    public var tables: TableChoice?
+    package var tables: TableChoice?
     /// Datasets to remove: from the zone at a publisher, from this database at a reader.
-    public var removed: [String]
+    package var removed: [String]
     /// Whether to create columns and tables that the zone has and this database lacks.
-    public var creates: Bool
+    package var creates: Bool
     /// The tables whose rows readers may edit from now on; nil changes nothing. For publishers only.
-    public var readerEdits: ReaderEdits?
+    package var readerEdits: ReaderEdits?
     /// Whether the user accepts that a reader and another device may give one integer key to different rows.
-    public var sharesKeys: Bool
+    package var sharesKeys: Bool
 
-    public init(tables: TableChoice? = nil, removed: [String] = [], creates: Bool = false, readerEdits: ReaderEdits? = nil, sharesKeys: Bool = false) {
+    package init(tables: TableChoice? = nil, removed: [String] = [], creates: Bool = false, readerEdits: ReaderEdits? = nil, sharesKeys: Bool = false) {
         (self.tables, self.removed, self.creates, self.readerEdits, self.sharesKeys) = (tables, removed, creates, readerEdits, sharesKeys)
     }
 }
 
 /// The result of ``SyncEngine/updateDescriptions(_:)``.
-public struct DescriptionUpdateReport: Sendable, Encodable {
+package struct DescriptionUpdateReport: Sendable, Encodable {
     /// One change of the description.
-    public struct Change: Sendable, Encodable, Hashable {
-        public enum Kind: String, Sendable, Encodable {
+    package struct Change: Sendable, Encodable, Hashable {
+        package enum Kind: String, Sendable, Encodable {
             case columnAdded, columnRemoved, columnRenamed, tableRenamed, columnMade, tableMade, datasetAdded, datasetRemoved
             /// The zone has it and this database does not.
             case columnLacking, datasetLacking
@@ -37,23 +37,23 @@ public struct DescriptionUpdateReport: Sendable, Encodable {
             /// The column that says when a row was last changed.
             case timestampChanged
         }
-        public let kind: Kind
-        public let dataset: String
+        package let kind: Kind
+        package let dataset: String
         /// The table's column; nil for a change of the whole table.
-        public let column: String?
+        package let column: String?
         /// The change as a sentence.
-        public let sentence: String
+        package let sentence: String
     }
 
-    public let database: String
-    public let role: String
-    public internal(set) var changes: [Change] = []
+    package let database: String
+    package let role: String
+    package internal(set) var changes: [Change] = []
     /// Tables of the application that are not synced. At publishers only.
-    public internal(set) var otherTables: [String] = []
+    package internal(set) var otherTables: [String] = []
     /// Whether the next sync publishes a part of the change.
-    public internal(set) var willPublish = false
+    package internal(set) var willPublish = false
     /// The datasets that are synced from now on.
-    public internal(set) var datasets: [String] = []
+    package internal(set) var datasets: [String] = []
 }
 
 extension SyncEngine {
@@ -63,7 +63,7 @@ extension SyncEngine {
     ///
     /// - Throws: ``SyncError`` with `.refused` if a table cannot be synced, a column of a key is gone, or the zone's type of a column would change a key
     ///   or an edit; nothing is changed then.
-    public func updateDescriptions(_ request: DescriptionUpdateRequest = DescriptionUpdateRequest()) async throws -> DescriptionUpdateReport {
+    package func updateDescriptions(_ request: DescriptionUpdateRequest = DescriptionUpdateRequest()) async throws -> DescriptionUpdateReport {
         try await locked { try await SchemaUpdate(device: device()).take(request) }
     }
 }

@@ -19,7 +19,7 @@ public struct SetupReport: Sendable, Encodable {
     /// The statements of the zone's SQL text that were not run, each with the reason.
     public internal(set) var schemaLeftOut: [String] = []
     /// The indexes, views and triggers that the zone's SQL text has, if tables were made without it. Not part of the JSON.
-    public internal(set) var schemaRest: [String] = []
+    package internal(set) var schemaRest: [String] = []
     /// The database's journal mode. `init` does not change it in a database that existed before.
     public let journalMode: String
     /// Whether a cloud was made in the directory.

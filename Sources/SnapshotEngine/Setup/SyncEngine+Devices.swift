@@ -6,23 +6,23 @@ import SnapshotVersions
 import StrictText
 
 /// The result of `device rename`.
-public struct DeviceRenameReport: Sendable, Encodable {
-    public let database: String
-    public let zone: String
+package struct DeviceRenameReport: Sendable, Encodable {
+    package let database: String
+    package let zone: String
     /// The device's previous name.
-    public let previousDevice: String
-    public let device: String
+    package let previousDevice: String
+    package let device: String
     /// Warnings, one sentence each.
-    public let warnings: [String]
+    package let warnings: [String]
 }
 
 /// The result of `device forget`.
-public struct DeviceForgetReport: Sendable, Encodable {
-    public let zone: String
+package struct DeviceForgetReport: Sendable, Encodable {
+    package let zone: String
     /// The name that was removed.
-    public let device: String
+    package let device: String
     /// The version that the device had reported; nil if there was none.
-    public let version: Int?
+    package let version: Int?
 }
 
 extension SyncEngine {
@@ -30,7 +30,7 @@ extension SyncEngine {
     ///
     /// - Throws: ``SyncError`` with `.refused` if another device has the name, or if this device is the zone's one publisher, whose name is part
     ///   of the zone.
-    public func renameDevice(to name: String) async throws -> DeviceRenameReport {
+    package func renameDevice(to name: String) async throws -> DeviceRenameReport {
         try await locked {
             var device = try device()
             let previous = device.settings.device
@@ -75,7 +75,7 @@ extension SyncEngine {
     /// Removes a device that is gone for good from the zone's list. If it syncs again, it is listed again.
     ///
     /// - Throws: ``SyncError`` with `.nothingThere` if the zone has no such device, `.refused` for this device and for the zone's one publisher.
-    public func forgetDevice(_ name: String) async throws -> DeviceForgetReport {
+    package func forgetDevice(_ name: String) async throws -> DeviceForgetReport {
         try await locked {
             let device = try device()
             guard name != device.settings.device else {
@@ -100,14 +100,14 @@ extension SyncEngine {
 }
 
 /// The result of `relocate`.
-public struct RelocationReport: Sendable, Encodable {
-    public let database: String
-    public let zone: String
+package struct RelocationReport: Sendable, Encodable {
+    package let database: String
+    package let zone: String
     /// The path of the cloud directory until now.
-    public let previousCloud: String
+    package let previousCloud: String
     /// The new path.
-    public let cloud: String
-    public let cloudUUID: String
+    package let cloud: String
+    package let cloudUUID: String
 }
 
 extension SyncEngine {
@@ -118,7 +118,7 @@ extension SyncEngine {
     /// - Parameter path: a directory or a bucket (`s3://BUCKET/PREFIX`) with the same cloud, whose zone has the applied version.
     /// - Throws: ``SyncError``; with `.refused` for another cloud, or, at a peer, for a replicated folder or a store without conditional writes;
     ///   with `.dataRefused` for an older copy of the zone.
-    public func relocate(to path: String) async throws -> RelocationReport {
+    package func relocate(to path: String) async throws -> RelocationReport {
         try await locked {
             guard backend == nil else {
                 throw SyncError(

@@ -4,32 +4,32 @@ import SnapshotVersions
 import StrictText
 
 /// Which tables of a database are synced: the result of ``SyncEngine/tables(of:)``.
-public struct TablesReport: Sendable, Encodable {
+package struct TablesReport: Sendable, Encodable {
     /// A synced table.
-    public struct Table: Sendable, Encodable {
-        public let dataset: String
-        public let table: String
+    package struct Table: Sendable, Encodable {
+        package let dataset: String
+        package let table: String
         /// The columns of the key, in its order.
-        public let key: [String]
+        package let key: [String]
         /// The number of synced columns.
-        public let columns: Int
+        package let columns: Int
         /// The column with the time of a row's last change; nil if there is none.
-        public let timestamp: String?
+        package let timestamp: String?
         /// Whether readers may edit rows.
-        public let readersEdit: Bool
+        package let readersEdit: Bool
     }
 
-    public let database: String
+    package let database: String
     /// Whether the database is set up. If not, ``tables`` are those that ``SyncEngine/setUp(_:)`` would sync.
-    public let isSetUp: Bool
-    public let tables: [Table]
+    package let isSetUp: Bool
+    package let tables: [Table]
     /// The application's tables that are not synced; before the set-up with the reasons.
-    public let notSynced: [String]
+    package let notSynced: [String]
 }
 
 extension SyncEngine {
     /// The synced tables of a database, and the others. Changes nothing.
-    public static func tables(of path: String) throws -> TablesReport {
+    package static func tables(of path: String) throws -> TablesReport {
         try SyncError.at(.open) {
             let local = try LocalDatabase(path: path, waiting: LocalDatabase.waiting(for: path))
             let found = try local.read { transaction -> ([DatasetSchema], [String])? in

@@ -5,21 +5,21 @@ import SnapshotVersions
 import StrictText
 
 /// The options of `sign` and `seal`.
-public struct TurnOverRequest: Sendable {
+package struct TurnOverRequest: Sendable {
     /// Whether the next zone is sealed; otherwise it is signed.
-    public var isSealed: Bool
+    package var isSealed: Bool
     /// Whether the sealed zone pads what it encrypts (``SetupRequest/isPadded``).
-    public var isPadded = false
+    package var isPadded = false
     /// Whether the sealed zone gives its members the keys by X-Wing (``SetupRequest/isPostQuantum``). Members of a signed zone have to be approved anew then.
-    public var isPostQuantum = false
+    package var isPostQuantum = false
     /// The name of the next zone; nil makes one from the present name and `signed` or `sealed`.
-    public var zone: String?
+    package var zone: String?
     /// Whether to remove the versions, assets and messages of the earlier zone once the next one has its first version.
-    public var removesEarlier = false
+    package var removesEarlier = false
     /// Whether to report only what would happen.
-    public var isDryRun = false
+    package var isDryRun = false
 
-    public init(isSealed: Bool, zone: String? = nil) { (self.isSealed, self.zone) = (isSealed, zone) }
+    package init(isSealed: Bool, zone: String? = nil) { (self.isSealed, self.zone) = (isSealed, zone) }
 
     /// The protection of the next zone.
     var protection: ZoneProtection {
@@ -37,7 +37,7 @@ extension SyncEngine {
     /// - Parameter showsCode: receives the recovery code of a sealed zone as soon as the code is valid, even if a later step fails.
     /// - Throws: ``SyncError`` with `.refused` if the zone is of that kind already, or this device does not publish in it; `.nothingThere` before
     ///   its first version.
-    public func turnOver(
+    package func turnOver(
         _ request: TurnOverRequest, progress: ProgressHandler? = nil, showsCode: @Sendable (RecoveryCode) -> Void = { _ in }
     ) async throws -> TurnOverReport {
         try await gate.enter()
@@ -114,44 +114,44 @@ extension SyncContext {
 }
 
 /// What `sign` or `seal` did, or with a dry run would do.
-public struct TurnOverReport: Sendable, Encodable {
-    public struct Dataset: Sendable, Encodable {
-        public let name: String
+package struct TurnOverReport: Sendable, Encodable {
+    package struct Dataset: Sendable, Encodable {
+        package let name: String
         /// The number of entities in the next zone's first version, as far as it is known; nil before the first version.
-        public let recordCount: Int?
+        package let recordCount: Int?
     }
 
-    public let isDryRun: Bool
+    package let isDryRun: Bool
     /// The zone that is left behind.
-    public let earlierZone: String
+    package let earlierZone: String
     /// Its last version.
-    public let earlierVersion: Int?
+    package let earlierVersion: Int?
     /// The zone that continues it.
-    public let zone: String
+    package let zone: String
     /// Whether that zone is sealed; if not, it is signed.
-    public let isSealed: Bool
+    package let isSealed: Bool
     /// The eight words of this device, which creates the zone; nil in a dry run if the device has no keys there yet.
-    public let creator: String?
+    package let creator: String?
     /// The zone's newest version; nil in a dry run.
-    public internal(set) var version: Int?
+    package internal(set) var version: Int?
     /// The datasets that are published whole.
-    public let datasets: [Dataset]
+    package let datasets: [Dataset]
     /// The devices that stay members, if the earlier zone was signed.
-    public internal(set) var admitted: [String]
+    package internal(set) var admitted: [String]
     /// The devices that have reported in the earlier zone and must be approved in the next one.
-    public let toApprove: [String]
+    package let toApprove: [String]
     /// The versions that were pinned in the earlier zone. The pins stay there.
-    public let pinnedVersions: [Int]
+    package let pinnedVersions: [Int]
     /// The number and total size in bytes of the earlier zone's files that hold data.
-    public let earlierFiles: Int
-    public let earlierBytes: Int
+    package let earlierFiles: Int
+    package let earlierBytes: Int
     /// Whether those files were removed, or in a dry run would be. If not, anybody who can read the store can read them.
-    public internal(set) var isEarlierRemoved: Bool
+    package internal(set) var isEarlierRemoved: Bool
     /// The recovery code of a sealed zone. It is a secret and stored nowhere. nil if this call made none.
-    public internal(set) var recoveryCode: String?
+    package internal(set) var recoveryCode: String?
     /// Warnings, one sentence each.
-    public internal(set) var warnings: [String]
+    package internal(set) var warnings: [String]
 
     /// The word `signed` or `sealed`.
-    public var kind: String { isSealed ? "sealed" : "signed" }
+    package var kind: String { isSealed ? "sealed" : "signed" }
 }

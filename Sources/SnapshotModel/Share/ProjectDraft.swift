@@ -16,7 +16,7 @@ public struct ProjectDraft: Hashable, Sendable, Identifiable {
     public var title: String
     /// May be empty.
     public var detail: String
-    public var isClosed: Bool
+    package var isClosed: Bool
     /// The items in display order.
     public var items: [SharedItem]
 
@@ -34,7 +34,7 @@ public struct SharedItem: Hashable, Sendable, Identifiable {
     public var title: String
     /// May be empty.
     public var detail: String
-    public var isCompleted: Bool
+    package var isCompleted: Bool
 
     /// An item.
     public init(id: String, title: String, detail: String = "", isCompleted: Bool = false) {

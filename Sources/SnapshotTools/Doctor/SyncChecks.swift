@@ -1,4 +1,5 @@
 import SnapshotEngine
+import SnapshotHistory
 import SnapshotVersions
 import StrictText
 

@@ -4,6 +4,7 @@ import Foundation
 import LocalStore
 public import SnapshotEngine
 import SnapshotFormat
+public import SnapshotHistory
 public import SnapshotModel
 import SnapshotVersions
 import StrictText
@@ -33,14 +34,7 @@ public struct SnapshotInspector: Sendable {
     ///
     /// - Parameter limit: how many versions at most; nil for all.
     public func history(limit: Int? = nil) async throws -> HistoryReport {
-        try await WorkerThreads.host {
-            let commits = try await cloud.history(in: zone)
-            let newestFirst = commits.reversed().prefix(max(0, limit ?? .max))
-            let pins = commits.isEmpty ? [] : try await cloud.records(in: zone, at: nil, notBefore: nil).pins
-            return HistoryReport(
-                zone: zone.name, newestVersion: commits.last?.token.number, versions: newestFirst.map(HistoryReport.Version.init),
-                pins: pins.reversed().map { pin in HistoryReport.Pin(pin, isPruned: !commits.contains { $0.token.number == pin.version }) })
-        }
+        try await WorkerThreads.host { try await HistoryReport(of: zone, in: cloud, limit: limit) }
     }
 
     /// Writes the JSON container of a dataset whole, as of a version (the newest, if nil). Every byte is checked before it is written.
@@ -128,81 +122,6 @@ public struct SnapshotInspector: Sendable {
         }
         return record
     }
-}
-
-/// A zone's kept versions.
-public struct HistoryReport: Sendable, Encodable {
-    public struct Version: Sendable, Encodable {
-        public struct Dataset: Sendable, Encodable {
-            public let record: String
-            public let recordCount: Int
-            /// The newest snapshot asset.
-            public let file: String
-            /// Its size in bytes.
-            public let size: Int
-            /// The change assets after the snapshot asset, oldest first. Snapshot and changes together make up the version.
-            public let changeFiles: [String]
-            /// The total size of the change assets, in bytes.
-            public let changeSize: Int
-
-            init?(_ record: CloudRecord) {
-                guard let fields = DatasetRecord(record) else { return nil }
-                self.record = record.name
-                recordCount = fields.recordCount
-                file = fields.dataFile.path
-                size = fields.dataFile.byteCount
-                changeFiles = fields.changeFiles.map(\.path)
-                changeSize = fields.changeByteCount
-            }
-        }
-
-        public let version: Int
-        public let timestamp: String
-        public let device: String
-        /// SHA-256 of the commit's bytes.
-        public let hash: String
-        /// In a signed zone: the Ed25519 public key that signed the version, as 64 hexadecimal digits.
-        public let key: String?
-        /// The datasets that the version changed.
-        public let saved: [Dataset]
-        public let deleted: [String]
-
-        init(_ commit: Commit) {
-            version = commit.token.number
-            timestamp = commit.timestamp.description
-            device = commit.device
-            hash = commit.token.hash
-            key = commit.key
-            saved = commit.saved.compactMap(Dataset.init)
-            deleted = commit.deleted
-        }
-    }
-
-    /// A version that pruning keeps.
-    public struct Pin: Sendable, Encodable {
-        public let version: Int
-        public let name: String?
-        /// The timestamp of the pinned version.
-        public let timestamp: String
-        public let pinnedAt: String
-        /// Whether the commit of the version was pruned. The version can still be read, but appears in no other list.
-        public let isPruned: Bool
-
-        init(_ pin: VersionPin, isPruned: Bool) {
-            version = pin.version
-            name = pin.name
-            timestamp = pin.timestamp.description
-            pinnedAt = pin.pinnedAt.description
-            self.isPruned = isPruned
-        }
-    }
-
-    public let zone: String
-    public let newestVersion: Int?
-    /// Newest first.
-    public let versions: [Version]
-    /// The pinned versions, newest first.
-    public let pins: [Pin]
 }
 
 /// All records of all versions that a zone keeps, one for each time a record was saved.

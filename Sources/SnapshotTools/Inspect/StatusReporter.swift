@@ -3,6 +3,7 @@ import Foundation
 import LocalStore
 public import ObjectCloud
 public import SnapshotEngine
+public import SnapshotHistory
 import SnapshotModel
 import SnapshotVersions
 public import StrictText

@@ -51,11 +51,6 @@ extension SyncEngine {
         }
     }
 
-    /// The zone's kept versions and pins, newest first.
-    ///
-    /// - Parameter limit: how many versions at most; nil for all.
-    public func history(limit: Int? = nil) async throws -> HistoryReport { try await inspector().history(limit: limit) }
-
     /// An inspector of this database's zone.
     public func inspector() async throws -> SnapshotInspector {
         try await WorkerThreads.host {

@@ -2,6 +2,7 @@ import CloudStore
 import Foundation
 import LocalStore
 public import SnapshotEngine
+import SnapshotHistory
 import SnapshotModel
 import SnapshotVersions
 import StrictText

@@ -83,9 +83,8 @@ func words(for error: any Error, in language: ErrorLanguage) -> (title: String, 
 // SnapshotWatch
 
 func syncOnce(whenever database: String, changes count: Int) async throws -> Int {
-    let watcher = SyncWatcher(engine: try SyncEngine(database: database), options: WatchOptions(poll: .milliseconds(100)))
-    let (events, tell) = AsyncStream.makeStream(of: Int.self)
-    let watch = Task { try await watcher.run { event in if case .synced(let report, _, _) = event { tell.yield(report.exported?.version ?? 0) } } }
+    let engine = try SyncEngine(database: database), (events, tell) = AsyncStream.makeStream(of: Int.self)
+    let watch = Task { try await engine.run { event in if case .synced(let report, _, _) = event { tell.yield(report.exported?.version ?? 0) } } }
     defer { watch.cancel() }
     return await events.first { $0 >= count } ?? 0
 }

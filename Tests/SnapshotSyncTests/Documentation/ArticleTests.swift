@@ -1,9 +1,7 @@
 import CloudStore
 import Foundation
 import GRDB
-import ProjectSharing
 import SnapshotModel
-import SnapshotSync
 import StrictText
 import Synchronization
 import TestSupport

@@ -1,6 +1,5 @@
 import Foundation
 import SnapshotModel
-import SnapshotSync
 import StrictText
 import Synchronization
 import TestSupport

@@ -1,7 +1,6 @@
 import CloudStore
 import Foundation
 import SnapshotModel
-import SnapshotSync
 import StrictText
 import TestSupport
 import Testing

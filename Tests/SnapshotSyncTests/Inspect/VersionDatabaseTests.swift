@@ -1,6 +1,5 @@
 import GRDB
 import SnapshotModel
-import SnapshotQuery
 import StrictText
 import TestSupport
 import Testing

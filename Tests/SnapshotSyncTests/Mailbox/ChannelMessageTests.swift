@@ -1,7 +1,6 @@
 import CloudStore
 import Foundation
 import SnapshotModel
-import SnapshotVersions
 import StrictText
 import TestSupport
 import Testing

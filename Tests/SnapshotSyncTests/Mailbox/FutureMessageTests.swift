@@ -1,7 +1,6 @@
 import CloudStore
 
 @testable import SnapshotEngine
-import SnapshotVersions
 import StrictText
 import TestSupport
 import Testing

@@ -1,6 +1,5 @@
 import CloudStore
 import Foundation
-import SnapshotEngine
 import Synchronization
 import TestSupport
 import Testing

@@ -2,7 +2,6 @@ import CloudStore
 import Foundation
 import SnapshotModel
 import StrictText
-import SnapshotSync
 import Synchronization
 import TestSupport
 import Testing

@@ -2,7 +2,6 @@ import CloudStore
 import Foundation
 import GRDB
 import SnapshotModel
-import SnapshotSync
 import Synchronization
 import TestSupport
 import Testing

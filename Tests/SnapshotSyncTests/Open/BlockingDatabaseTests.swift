@@ -1,9 +1,7 @@
 import CloudStore
 import GRDB
 import Logging
-import SnapshotEngine
 import SnapshotModel
-import SnapshotSync
 import StrictText
 import Synchronization
 import TestSupport

@@ -3,7 +3,6 @@ import DirectoryCloud
 import Foundation
 import LocalStore
 import SnapshotModel
-import SnapshotSync
 import StrictText
 import TestSupport
 import Testing

@@ -3,7 +3,6 @@ import Foundation
 import GRDB
 import GRDBSQLite
 import SnapshotModel
-import SnapshotSync
 import StrictText
 import TestSupport
 import Testing

@@ -2,7 +2,6 @@ import CloudStore
 import LocalStore
 import SnapshotFormat
 import SnapshotModel
-import SnapshotVersions
 import StrictText
 import TestSupport
 import Testing

@@ -5,7 +5,6 @@ import StrictText
 import TestSupport
 import Testing
 
-import CloudKitFacade
 @testable import SnapshotEngine
 @testable import SnapshotTools
 

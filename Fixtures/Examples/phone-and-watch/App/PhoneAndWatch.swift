@@ -1,4 +1,4 @@
-import CloudStore
+import CloudKitFacade
 import Foundation
 import SnapshotModel
 import SnapshotSync

@@ -1,6 +1,4 @@
-import CloudStore
 import GRDB
-import SnapshotModel
 import SnapshotSync
 
 /// An application with a GRDB pool of its own, as small as one can be: its tables are made by its own migrations, its screen is a `ValueObservation`.

@@ -81,21 +81,21 @@ struct CloudReplacer: Sendable {
 }
 
 /// The result of `replace cloud`.
-public struct ReplaceCloudReport: Sendable, Encodable {
+package struct ReplaceCloudReport: Sendable, Encodable {
     /// The differences from the cloud's newest version.
-    public let replaced: RestoreReport
+    package let replaced: RestoreReport
     /// The export that followed.
-    public let exported: ExportReport
+    package let exported: ExportReport
 }
 
 /// The result of `replace local`.
-public struct ReplaceLocalReport: Sendable, Encodable {
+package struct ReplaceLocalReport: Sendable, Encodable {
     /// What was imported.
-    public let imported: ImportReport
+    package let imported: ImportReport
     /// The number of the backup of the previous data; nil if that data is a version.
-    public let keptCopy: Int?
+    package let keptCopy: Int?
     /// The previously applied version; nil if there was none.
-    public let versionBefore: Int?
+    package let versionBefore: Int?
 }
 
 extension SyncEngine {
@@ -103,7 +103,7 @@ extension SyncEngine {
     ///
     /// The commit that replaces the losing version also pins it, and ``undo(progress:)`` restores it. The call also approves a large loss of
     /// entities for the shrink guards, including those of readers.
-    public func replaceCloud(progress: ProgressHandler? = nil) async throws -> ReplaceCloudReport {
+    package func replaceCloud(progress: ProgressHandler? = nil) async throws -> ReplaceCloudReport {
         try await locked {
             let device = try device()
             try await device.checkPublisher(.announce, else: "it cannot replace the location's data", hint: "run it on a device that publishes")
@@ -123,7 +123,7 @@ extension SyncEngine {
     ///
     /// The previous data is kept as a version or as a backup beside the database, and ``undo(progress:)`` restores it. A reader withdraws its
     /// messages about dropped changes that the publisher has not answered.
-    public func replaceLocal(progress: ProgressHandler? = nil) async throws -> ReplaceLocalReport {
+    package func replaceLocal(progress: ProgressHandler? = nil) async throws -> ReplaceLocalReport {
         try await locked {
             let device = try device()
             _ = try device.keepTracking()

@@ -1,30 +1,34 @@
-import LocalStore
-import SnapshotEngine
-import SnapshotModel
-import StrictText
+package import LocalStore
+package import SnapshotEngine
+package import SnapshotModel
+package import StrictText
 
 /// Turns the rows that are held into those of another state, with edits that the next sync publishes or sends.
-struct HeldRowRestorer {
-    let transaction: LocalTransaction
-    let schema: DatasetSchema
-    let publishes: Bool
-    let now: Instant
+package struct HeldRowRestorer {
+    package let transaction: LocalTransaction
+    package let schema: DatasetSchema
+    package let publishes: Bool
+    package let now: Instant
+
+    package init(transaction: LocalTransaction, schema: DatasetSchema, publishes: Bool, now: Instant) {
+        (self.transaction, self.schema, self.publishes, self.now) = (transaction, schema, publishes, now)
+    }
 
     private var version: TableVersion { TableVersion(transaction, of: [schema], .json, own: nil, hasChanges: true) }
 
     /// The rows that are held.
-    func rows() throws -> [EntityKey: VersionRow] {
+    package func rows() throws -> [EntityKey: VersionRow] {
         Dictionary(try version.heldRows().map { ($0.place.key, $0.row) }, uniquingKeysWith: { first, _ in first })
     }
 
     /// The keys whose held rows are others than those of a state.
-    func differences(from wanted: [EntityKey: [OwnedValue]]) throws -> Set<EntityKey> {
+    package func differences(from wanted: [EntityKey: [OwnedValue]]) throws -> Set<EntityKey> {
         let rows = try rows()
         return Set(wanted.keys).union(rows.keys).filter { wanted[$0] != rows[$0]?.values }
     }
 
     /// Holds the rows of a state, and no others. Call it once the table has the state's rows.
-    func restore(_ wanted: [EntityKey: [OwnedValue]]) throws {
+    package func restore(_ wanted: [EntityKey: [OwnedValue]]) throws {
         let keys = try differences(from: wanted)
         guard !keys.isEmpty else { return }
         try transaction.changeLog.consolidate(of: [schema])
@@ -50,7 +54,7 @@ extension LocalTransaction {
     /// Removes a held row whose key has a change from here on. Returns whether a version has the row.
     ///
     /// - Parameter publishes: whether this device publishes. At others the version goes on holding the row.
-    func takeHeld(_ key: EntityKey, of schema: DatasetSchema, publishes: Bool) throws -> Bool {
+    package func takeHeld(_ key: EntityKey, of schema: DatasetSchema, publishes: Bool) throws -> Bool {
         // A row that this device holds alone is no edit of a version's row.
         let isVersions = try held.entity(key, of: schema) != nil
         try waiting.remove(key, of: schema)
@@ -59,7 +63,7 @@ extension LocalTransaction {
     }
 
     /// Deletes a held row, here and, if others may have it, with the next version.
-    func drop(_ row: VersionRow, of key: EntityKey, in schema: DatasetSchema, publishes: Bool, now: Instant) throws {
+    package func drop(_ row: VersionRow, of key: EntityKey, in schema: DatasetSchema, publishes: Bool, now: Instant) throws {
         let isSent = try !sentEdits.edits(of: key, in: schema).isEmpty
         let isVersions = try takeHeld(key, of: schema, publishes: publishes)
         guard isVersions || isSent else { return }

@@ -1,24 +1,30 @@
-import CloudStore
-import LocalStore
-import SnapshotEngine
-import SnapshotModel
-import SnapshotVersions
-import StrictText
+package import CloudStore
+package import LocalStore
+package import SnapshotEngine
+package import SnapshotModel
+package import SnapshotVersions
+package import StrictText
 
 /// Keeps the present data before it is replaced on purpose, so that `undo` can restore it.
-struct UndoRecorder: Sendable {
-    let device: SyncContext
+package struct UndoRecorder: Sendable {
+    package let device: SyncContext
+
+    package init(device: SyncContext) { self.device = device }
 
     /// Data that was kept. It must be recorded in the same transaction that replaces the data.
-    struct Kept: Sendable {
-        let point: UndoPoint
-        let applied: AppliedVersion?
+    package struct Kept: Sendable {
+        package let point: UndoPoint
+        package let applied: AppliedVersion?
         /// The sequence number of the last change that the kept data includes.
-        let sequence: Int64
-        let pin: PendingPin?
+        package let sequence: Int64
+        package let pin: PendingPin?
+
+        package init(point: UndoPoint, applied: AppliedVersion?, sequence: Int64, pin: PendingPin?) {
+            (self.point, self.applied, self.sequence, self.pin) = (point, applied, sequence, pin)
+        }
 
         /// Checks that the data has not changed since it was kept.
-        func verify(_ transaction: LocalTransaction) throws {
+        package func verify(_ transaction: LocalTransaction) throws {
             guard try transaction.state.applied() == applied, try transaction.changeLog.lastSequence() == sequence else {
                 throw SyncError(
                     .tryAgainLater, step: .apply, at: "the database", "a program changed the data while they were being kept",
@@ -27,7 +33,7 @@ struct UndoRecorder: Sendable {
         }
 
         /// Records the state for `undo`.
-        func record(_ transaction: LocalTransaction) throws {
+        package func record(_ transaction: LocalTransaction) throws {
             try transaction.state.undoPoint.set(point)
             guard let pin else { return }
             try transaction.state.pendingPins.set(transaction.state.pendingPins().filter { $0.version != pin.version } + [pin])
@@ -35,7 +41,7 @@ struct UndoRecorder: Sendable {
     }
 
     /// Keeps the data: as the applied version if nothing was changed since, otherwise as a backup beside the database.
-    func keep(act: String) async throws -> Kept {
+    package func keep(act: String) async throws -> Kept {
         let (applied, sequence, isVersion) = try device.database.read { transaction in
             let isVersion = try device.settings.datasets.allSatisfy { schema in
                 let changes = try transaction.changeLog.summary(of: schema)
@@ -54,7 +60,7 @@ struct UndoRecorder: Sendable {
     }
 
     /// The pin of a version that the next commit is to make; nil at a reader, which publishes none.
-    func pendingPin(of version: Int, act: String) async throws -> PendingPin? {
+    package func pendingPin(of version: Int, act: String) async throws -> PendingPin? {
         guard device.settings.role.publishes else { return nil }
         let pin = try await device.makePin(of: version, name: "before the \(act)")
         return PendingPin(version: version, name: pin.name ?? "", commit: pin.commit, checkpoint: pin.checkpoint.sha256, timestamp: pin.timestamp)

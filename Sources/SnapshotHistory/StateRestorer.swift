@@ -1,8 +1,8 @@
-import CloudStore
-import LocalStore
+package import CloudStore
+package import LocalStore
 public import SnapshotEngine
 public import SnapshotModel
-import SnapshotVersions
+package import SnapshotVersions
 public import StrictText
 
 /// The result of `restore` or `undo`.

@@ -1,29 +1,31 @@
-import CloudStore
+package import CloudStore
 import DirectoryCloud
 import Foundation
-import LocalStore
+package import LocalStore
 public import SnapshotEngine
 import SnapshotFormat
-import SnapshotModel
-import SnapshotVersions
-import StrictText
+package import SnapshotModel
+package import SnapshotVersions
+package import StrictText
 
 /// Backups of this database's data, made before the data was replaced on purpose, in `FILE.snapsync-kept` beside the database.
 ///
 /// The folder is a private cloud: each backup is a version that is written as durably as any other, and `history`, `cat`, `diff` and `verify`
 /// read it with `--cloud FILE.snapsync-kept`.
-struct LocalBackups: Sendable {
-    let device: SyncContext
+package struct LocalBackups: Sendable {
+    package let device: SyncContext
+
+    package init(device: SyncContext) { self.device = device }
 
     /// The folder of a database.
-    static func path(for database: String) -> String { database + ".snapsync-kept" }
+    package static func path(for database: String) -> String { database + ".snapsync-kept" }
 
     private var path: String { Self.path(for: device.database.path) }
 
     /// Writes the datasets' rows, read from one state of the database.
     ///
     /// - Returns: the backup's number, and the sequence number of the last change that it includes.
-    func make(reason: String) async throws -> (number: Int, sequence: Int64) {
+    package func make(reason: String) async throws -> (number: Int, sequence: Int64) {
         let cloud = try DirectoryCloud.create(at: path, container: "iCloud.org.snapsync.kept", besideOthers: true)
         _ = try await cloud.createZone(device.zone, creator: device.settings.device, publishers: .many)
         let token = try await cloud.records(in: device.zone).token
@@ -54,7 +56,7 @@ struct LocalBackups: Sendable {
     }
 
     /// The existing backups, newest first; empty if the folder does not exist.
-    func all() async throws -> [LocalBackupReport] {
+    package func all() async throws -> [LocalBackupReport] {
         guard let cloud = try open() else { return [] }
         return try await cloud.history(in: device.zone).reversed().compactMap { commit -> LocalBackupReport? in
             guard commit.changesData else { return nil }
@@ -68,7 +70,7 @@ struct LocalBackups: Sendable {
     /// Reads the records of a backup, and the cloud that holds it.
     ///
     /// - Throws: ``SyncError`` with `.nothingThere` if the backup was removed.
-    func state(of number: Int) async throws -> (cloud: CloudDatabase, state: ZoneState) {
+    package func state(of number: Int) async throws -> (cloud: CloudDatabase, state: ZoneState) {
         guard let cloud = try open() else {
             throw SyncError(
                 .nothingThere, step: .fetch, at: path, "the folder with copy \(number) is gone", hint: "look for it in a backup; nothing was changed")
@@ -77,7 +79,7 @@ struct LocalBackups: Sendable {
     }
 
     /// Removes old backups. No other device reads them, so no grace period is needed.
-    func prune(_ policy: RetentionPolicy, dryRun: Bool) async throws -> PruneReport {
+    package func prune(_ policy: RetentionPolicy, dryRun: Bool) async throws -> PruneReport {
         let copies = try await all()
         guard let cloud = try open(), !copies.isEmpty else { return PruneReport(dryRun: dryRun, copies: [], byteCount: 0) }
         if policy.keepLast == 0, policy.keepWithin == nil {
@@ -138,7 +140,7 @@ extension SyncEngine {
     /// Removes old backups of this database's data that `replace`, `restore` and `undo` made beside it.
     ///
     /// A policy that keeps the last 0 removes all of them.
-    public func pruneCopies(_ policy: RetentionPolicy, dryRun: Bool = false) async throws -> PruneReport {
+    package func pruneCopies(_ policy: RetentionPolicy, dryRun: Bool = false) async throws -> PruneReport {
         try await locked { try await LocalBackups(device: device()).prune(policy, dryRun: dryRun) }
     }
 }

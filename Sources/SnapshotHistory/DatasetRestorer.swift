@@ -1,41 +1,41 @@
-import CloudStore
-import LocalStore
-import SnapshotEngine
+package import CloudStore
+package import LocalStore
+package import SnapshotEngine
 import SnapshotFormat
-import SnapshotModel
-import SnapshotVersions
-import StrictText
+package import SnapshotModel
+package import SnapshotVersions
+package import StrictText
 
 /// Compares a table's rows with a version, and turns them into that version with changes that the triggers log.
 ///
 /// Equal rows are not touched. Memory: a run of entities, and the keys that differ.
-struct DatasetRestorer: Sendable {
-    let schema: DatasetSchema
-    let version: DatasetVersion
-    let database: LocalDatabase
+package struct DatasetRestorer: Sendable {
+    package let schema: DatasetSchema
+    package let version: DatasetVersion
+    package let database: LocalDatabase
     /// The only row that is restored; nil for all.
-    var key: EntityKey?
+    package var key: EntityKey?
 
     /// The changes that turn the rows into the version.
-    struct Differences: Sendable {
+    package struct Differences: Sendable {
         /// Keys that only the version has, by run of the version.
-        var added: [Int: Set<EntityKey>] = [:]
+        package var added: [Int: Set<EntityKey>] = [:]
         /// Keys that both have with different values, by run of the version.
-        var changed: [Int: Set<EntityKey>] = [:]
+        package var changed: [Int: Set<EntityKey>] = [:]
         /// Keys that only the table has.
-        var removed: [EntityKey] = []
+        package var removed: [EntityKey] = []
         /// The version's timestamps of the changed entities, for callers that track the differences instead of applying them.
-        var timestamps: [EntityKey: Instant] = [:]
+        package var timestamps: [EntityKey: Instant] = [:]
 
-        var addedCount: Int { added.values.reduce(0) { $0 + $1.count } }
-        var changedCount: Int { changed.values.reduce(0) { $0 + $1.count } }
-        var isEmpty: Bool { added.isEmpty && changed.isEmpty && removed.isEmpty }
+        package var addedCount: Int { added.values.reduce(0) { $0 + $1.count } }
+        package var changedCount: Int { changed.values.reduce(0) { $0 + $1.count } }
+        package var isEmpty: Bool { added.isEmpty && changed.isEmpty && removed.isEmpty }
     }
 
     /// A restorer for each dataset that a state has, and the names of the datasets that it lacks.
     ///
     /// - Parameter row: the only row that is restored; nil for all.
-    static func all(of state: ZoneState, only row: RestoredRow?, in cloud: CloudDatabase, on device: SyncContext) async throws -> (
+    package static func all(of state: ZoneState, only row: RestoredRow?, in cloud: CloudDatabase, on device: SyncContext) async throws -> (
         found: [DatasetRestorer], lacking: [String]
     ) {
         var found: [DatasetRestorer] = [], lacking: [String] = []
@@ -52,7 +52,7 @@ struct DatasetRestorer: Sendable {
 
     /// Compares the rows with the version. The caller's write transaction must not have changed these rows, because other connections read them.
     /// It also keeps other writers out.
-    func differences(_ transaction: LocalTransaction) throws -> Differences {
+    package func differences(_ transaction: LocalTransaction) throws -> Differences {
         _ = try transaction.tables.check(of: schema)
         var found = Differences()
         let runs: [Int]
@@ -74,7 +74,7 @@ struct DatasetRestorer: Sendable {
     }
 
     /// Changes the rows to the version's, in the same transaction as the comparison.
-    func apply(_ differences: Differences, in transaction: LocalTransaction, _ progress: ProgressHandler? = nil) throws {
+    package func apply(_ differences: Differences, in transaction: LocalTransaction, _ progress: ProgressHandler? = nil) throws {
         guard !differences.isEmpty else { return }
         // One row leaves others as they are.
         let isWhole = key == nil
@@ -93,7 +93,7 @@ struct DatasetRestorer: Sendable {
     }
 
     /// The version's held rows.
-    func held() throws -> [EntityKey: [OwnedValue]] {
+    package func held() throws -> [EntityKey: [OwnedValue]] {
         let rows = OwnedEntities(schema: schema)
         try version.readHeld { try $0.give(to: rows) }
         return Dictionary(rows.all.map { ($0.key, $0.values) }, uniquingKeysWith: { first, _ in first })

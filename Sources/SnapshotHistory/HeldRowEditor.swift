@@ -6,13 +6,13 @@ public import SnapshotVersions
 public import StrictText
 
 /// Result of `conflicts edit` and `conflicts drop`.
-public struct HeldRowReport: Sendable, Encodable {
-    public let dataset: String
-    public let key: ReportedKey
+package struct HeldRowReport: Sendable, Encodable {
+    package let dataset: String
+    package let key: ReportedKey
     /// Whether the row was deleted. Otherwise it is in its table now.
-    public let isDeletion: Bool
+    package let isDeletion: Bool
     /// Why the edit stays on this device, as a clause; nil if the next sync hands it over.
-    public let stays: String?
+    package let stays: String?
 }
 
 extension SyncEngine {
@@ -24,7 +24,7 @@ extension SyncEngine {
     ///   - key: the row's key, as ``ConflictsReport`` has it.
     ///   - columns: the new values by the columns' names, as text; a column that holds numbers takes a number, `null` is NULL. Nil deletes the row.
     /// - Throws: ``SyncError`` with `.nothingThere` if no such row is held, `.refused` if it still does not fit. Nothing is changed then.
-    public func editHeldRow(_ key: String, in dataset: String, setting columns: [ExactText: String]?) throws -> HeldRowReport {
+    package func editHeldRow(_ key: String, in dataset: String, setting columns: [ExactText: String]?) throws -> HeldRowReport {
         try lockedHere {
             try database.write { transaction in
                 let settings = try transaction.settings.read()
