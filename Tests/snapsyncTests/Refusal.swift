@@ -46,7 +46,7 @@ extension Scene {
         #expect(showing.map { run.text.contains($0) } ?? (run.text == ""), "\(run.text)", sourceLocation: location)
         let lines = run.errorText.split(separator: "\n", omittingEmptySubsequences: false)
         #expect(lines.count == 3 && lines.last == "", "not two lines: \(run.errorText)", sourceLocation: location)
-        let head = lines.first?.firstMatch(of: /^snapsync(?:-examples)?(?: [a-z-]+)+:( refused:)? /)
+        let head = lines.first?.firstMatch(of: #/^snapsync(?:-examples)?(?: [a-z-]+)+:( refused:)? /#)
         #expect(head != nil && (head?.1 != nil) == (code == 78), "\(run.errorText)", sourceLocation: location)
         #expect(lines.dropFirst().first?.hasPrefix("  hint: ") == true, "no hint: \(run.errorText)", sourceLocation: location)
         for fragment in fragments {
