@@ -23,7 +23,8 @@ import Testing
         let place = "\(devices.location) --endpoint \(server.endpoint)"
         func refuse(_ line: String, at location: SourceLocation = #_sourceLocation) throws {
             let run = try devices.run(line)
-            #expect(run.status == 78 && run.errorText.contains(words) && run.errorText.contains("init without --peers"), "\(run.errorText)", sourceLocation: location)
+            let isRefused = run.status == 78 && run.errorText.contains(words) && run.errorText.contains("init without --peers")
+            #expect(isRefused, "\(run.errorText)", sourceLocation: location)
         }
         try refuse("init desk.db \(place) --peers --built-in --name desk")
         #expect(try devices.keys().isEmpty, "a refused set-up leaves nothing")

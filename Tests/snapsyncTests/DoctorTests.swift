@@ -75,7 +75,8 @@ import Testing
         #expect(diagnosis.about("conflictCopies").first?.found.contains("zone.sync-conflict-20260301-080000-ABCDEFG.json") == true)
         let text = try scene.succeed("check cloud")
         #expect(
-            text.contains("2 files that are not the location's: ") && text.contains("readme.txt") && text.contains("notes\\u{1b}.txt") && !text.contains("\u{1b}"),
+            text.contains("2 files that are not the location's: ") && text.contains("readme.txt") && text.contains("notes\\u{1b}.txt")
+                && !text.contains("\u{1b}"),
             "\(text)")
         #expect(!text.contains("stignore") && text.contains("folder of a killed doctor"))
         #expect(mkfifo(scene.scratch.path("\(Scene.zone)/commits/00000000000000000009.json"), 0o600) == 0)

@@ -6,9 +6,9 @@ import Testing
 @Suite(.runsPrograms) struct ReplicatedFolderTests {
     @Test func peerIsRefusedAndNothingIsMade() throws {
         let scene = try Scene()
-        let run = try scene.run("join desk.db cloud --peer --replicated")
+        let run = try scene.run("init desk.db cloud --peers --built-in --replicated")
         #expect(run.status == 78 && run.errorText.contains("--replicated says that a tool replicates this folder"), "\(run.errorText)")
-        #expect(run.errorText.contains("--role writer"))
+        #expect(run.errorText.contains("init without --peers"))
         #expect(!scene.scratch.exists("cloud") && !scene.scratch.exists("desk.db"))
     }
 
@@ -27,9 +27,9 @@ import Testing
 
     @Test func zoneOfPeersIsNotJoinedBySomeoneWhoSaysSo() throws {
         let scene = try Scene()
-        try scene.succeed("join desk.db cloud --peer --name desk")
+        try scene.succeed("init desk.db cloud --peers --built-in --name desk")
         let listing = try scene.cloudListing()
-        let run = try scene.run("init late.db cloud --built-in --name late --replicated")
+        let run = try scene.run("init late.db cloud --peers --built-in --name late --replicated")
         #expect(run.status == 78 && run.errorText.contains("replicates this folder"), "\(run.errorText)")
         #expect(try scene.cloudListing() == listing && !scene.scratch.exists("late.db"))
     }

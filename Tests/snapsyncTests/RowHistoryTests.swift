@@ -30,7 +30,7 @@ import Testing
     }
 
     private func changes(_ scene: Scene, _ line: String) throws -> [String] {
-        try #require(try scene.json("history \(line)")["changes"] as? [[String: Any]]).map { one in
+        try #require(try scene.json("log \(line)")["changes"] as? [[String: Any]]).map { one in
             let columns = try #require(one["columns"] as? [[String: String]])
             return "\(one["version"] ?? "") \(one["change"] ?? ""): "
                 + columns.map { "\($0["name"] ?? "") \($0["before"] ?? "") -> \($0["after"] ?? "")" }.joined(separator: ", ")
@@ -61,7 +61,7 @@ import Testing
     @Test func historyBeginsAtTheOldestKeptVersion() throws {
         let scene = try Self.made()
         for name in ["1", "2", "3"] {
-            try FileManager.default.removeItem(atPath: scene.scratch.path("\(Scene.zone)/commits/\(String(repeating: "0", count: 19) + name).json"))
+            try FileManager.default.removeItem(atPath: scene.scratch.path("\(Scene.mainZone)/commits/\(String(repeating: "0", count: 19) + name).json"))
         }
         // Without a checkpoint this is a damaged history, which is said and not shortened.
         #expect(try scene.run("log a.db small s").status == 65)

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What `schedule` prints does what it says when cron and systemd read it.
+/// What `service` prints does what it says when cron and systemd read it.
 @Suite(.runsPrograms, .timeLimit(.minutes(60))) struct ScheduleTests {
     /// A folder and a database whose names are hard to quote.
     private static let awkward = "100% o'clock $HOME \"x\" \\n", database = "\(awkward)/it's 5%.db"
@@ -15,8 +15,8 @@ import Testing
         return scene
     }
 
-    private func schedule(_ scene: Scene, _ arguments: String, of database: String = Self.database) throws -> ProgramRun {
-        try BuiltCommand.run(["service", database] + arguments.split(separator: " ").map(String.init), in: scene.scratch.path)
+    private func schedule(_ scene: Scene, _ kind: String, _ arguments: String) throws -> ProgramRun {
+        try BuiltCommand.run(["service", kind, Self.database] + arguments.split(separator: " ").map(String.init), in: scene.scratch.path)
     }
 
     /// What cron makes of a line: five fields, then a command in which a plain percent sign is a line feed.
@@ -34,7 +34,7 @@ import Testing
 
     @Test func crontabLineSyncsAsCronRunsIt() throws {
         let scene = try awkwardScene()
-        let printed = try schedule(scene, "--every 15m --cron")
+        let printed = try schedule(scene, "cron", "--every 15m")
         #expect(printed.status == 0 && printed.errorText == "")
         try SQLiteShell(scene.scratch.path(Self.database), in: scene.scratch.path).run("UPDATE buckets SET name = 'by cron'")
         let command = try command(ofLine: printed.text)
@@ -44,7 +44,7 @@ import Testing
         }
         #expect(try scene.json("log cloud")["newestVersion"] as? Int == 2)
         // The same line every time: a device keeps its moment.
-        #expect(try schedule(scene, "--every 15m --cron").text == printed.text)
+        #expect(try schedule(scene, "cron", "--every 15m").text == printed.text)
 
         // Where something is wrong, cron has a mail to send.
         try FileManager.default.moveItem(atPath: scene.scratch.path("cloud"), toPath: scene.scratch.path("away"))
@@ -65,8 +65,8 @@ import Testing
 
     @Test func weeklyCheckRunsAsCronAndSystemdRunIt() throws {
         let scene = try awkwardScene()
-        let lines = try schedule(scene, "--every 15m --cron --verify-restore --on-failure ./told").text.split(separator: "\n").map(String.init)
-        #expect(lines.count == 2 && lines[0].contains(" sync --quiet "))
+        let lines = try schedule(scene, "cron", "--every 15m --check-restore --on-failure ./told").text.split(separator: "\n").map(String.init)
+        #expect(lines.count == 2 && lines[0].contains(" sync -q "))
         #expect(lines[1].range(of: #"^[0-9]{1,2} [0-9]{1,2} \* \* [0-6] /"#, options: .regularExpression) != nil, "\(lines[1])")
         let command = try command(ofLine: lines[1])
         let run = try ProgramRun("env", ["-i", "-C", "/", "HOME=/", "PATH=/usr/bin:/bin", "/bin/sh", "-c", command])
@@ -74,9 +74,9 @@ import Testing
         let status = try BuiltCommand.run(["status", Self.database], in: scene.scratch.path)
         #expect(status.text.contains("last trial restore: version 1 at "), "\(status.text)")
         // A watch gets the check beside it, and a monitor of syncs hears nothing of the check.
-        let text = try schedule(scene, "--watch --systemd --verify-restore --heartbeat https://monitor.example/sync").text
+        let text = try schedule(scene, "systemd", "--watch --check-restore --heartbeat https://monitor.example/sync").text
         for line in ["OnCalendar=weekly", "Persistent=true", "Restart=on-failure"] { #expect(text.contains("\n\(line)\n"), "\(line)") }
-        #expect(text.contains(" verify --restore --quiet --db ") && text.components(separatedBy: "monitor.example").count == 2)
+        #expect(text.contains(" check --restore -q ") && text.components(separatedBy: "monitor.example").count == 2)
         #expect(text.contains("# /etc/systemd/system/snapsync-check-phone.timer, then: "))
     }
 
@@ -96,7 +96,7 @@ import Testing
     func unitsAreWhatSystemdTakes() throws {
         let scene = try awkwardScene()
         let object = try #require(
-            try JSONSerialization.jsonObject(with: schedule(scene, "--every 10m --systemd --verify-restore --json").output) as? [String: Any])
+            try JSONSerialization.jsonObject(with: schedule(scene, "systemd", "--every 10m --check-restore --json").output) as? [String: Any])
         let units = try #require(object["units"] as? [[String: String]])
         #expect(units.map { $0["name"] } == ["snapsync-phone.service", "snapsync-phone.timer", "snapsync-check-phone.service", "snapsync-check-phone.timer"])
         for unit in units { try scene.scratch.write(try #require(unit["text"]), to: "units/\(try #require(unit["name"]))") }
@@ -108,7 +108,7 @@ import Testing
 
     @Test func serviceRunsTheSyncThatItsCommandLineSays() throws {
         let scene = try awkwardScene()
-        let text = try schedule(scene, "--every 10m --systemd").text
+        let text = try schedule(scene, "systemd", "--every 10m").text
         for line in ["Type=oneshot", "SuccessExitStatus=75", "OnUnitActiveSec=600s", "RandomizedDelaySec=60s", "WantedBy=timers.target"] {
             #expect(text.contains("\n\(line)\n"), "\(line)")
         }

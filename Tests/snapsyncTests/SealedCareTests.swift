@@ -81,7 +81,7 @@ import Testing
         try scene.refuse("sync watch.db", exit: 78, saying: ["another database has synced as watch"])
     }
 
-    @Test(arguments: ["", "--signed", "--sealed"]) func rowsThatCopiesOfTheFolderShowAreTold(_ kind: String) throws {
+    @Test(arguments: ["", "--sign", "--encrypt"]) func rowsThatCopiesOfTheFolderShowAreTold(_ kind: String) throws {
         let scene = try SignedScene()
         try scene.succeed("generate phone.db --notifications 20 --buckets 3")
         try scene.succeed("init phone.db cloud --built-in --name phone \(kind)")
@@ -90,12 +90,12 @@ import Testing
         #expect(try !scene.succeed("status phone.db").contains("not sealed"))
         try FileManager.default.createDirectory(atPath: scene.scene.scratch.path("cloud/.stfolder"), withIntermediateDirectories: false)
         let told = try scene.succeed("check phone.db")
-        #expect(told.contains("notice: encryption: the zone is not sealed, and Syncthing replicates its folder") == (kind != "--sealed"), "\(told)")
+        #expect(told.contains("notice: encryption: the zone is not sealed, and Syncthing replicates its folder") == (kind != "--encrypt"), "\(told)")
         #expect(told.contains("all is well"))
         let status = try scene.succeed("status phone.db")
         #expect(status.contains("the oldest key is phone's, of 20") == !kind.isEmpty, "\(status)")
         let exposure = "not sealed, and Syncthing replicates its folder: whoever can read a copy of the folder can read every row"
-        #expect(status.contains("  \(exposure)\n") == (kind != "--sealed"), "\(status)")
-        #expect(try scene.json("status phone.db")["exposure"] as? String == (kind == "--sealed" ? nil : exposure))
+        #expect(status.contains("  \(exposure)\n") == (kind != "--encrypt"), "\(status)")
+        #expect(try scene.json("status phone.db")["exposure"] as? String == (kind == "--encrypt" ? nil : exposure))
     }
 }

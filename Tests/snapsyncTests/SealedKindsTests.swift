@@ -23,7 +23,7 @@ import Testing
     private func sealed(_ flags: String, role: String = "writer", notifications: Int = 40) throws -> (scene: SignedScene, code: String) {
         let scene = try SignedScene()
         try scene.succeed("generate phone.db --notifications \(notifications) --buckets 3")
-        let code = try scene.initSealed(Scene.setUp("phone.db", as: role, "--name phone --encrypt \(flags)"))
+        let code = try scene.initSealed(Scene.setUp("phone.db", as: role, "--built-in --name phone --encrypt \(flags)"))
         try scene.succeed("sync phone.db")
         return (scene, code)
     }
@@ -193,7 +193,7 @@ import Testing
         try plain.refuse(
             "init desk.db cloud --built-in --name desk --encrypt --padded", exit: 78,
             saying: ["the zone is there, and it is not padded", "--zone"])
-        for flags in ["--signed --padded", "--post-quantum"] {
+        for flags in ["--sign --padded", "--post-quantum"] {
             #expect(try plain.run("init desk.db cloud --built-in --zone Other \(flags)").status == 64)
         }
     }

@@ -26,8 +26,7 @@ import Testing
         try scene.expectNowhere(words + code.split(separator: "-").prefix(1).map { "-\($0)-" } + [code])
         // The secrets of the epochs, private keys and the code: in no file but the key files, and in nothing that is printed.
         var printed = ""
-        for line in ["sync phone.db", "status phone.db", "status watch.db --json", "check watch.db -v", "log phone.db --json"]
-        {
+        for line in ["sync phone.db", "status phone.db", "status watch.db --json", "check watch.db -v", "log phone.db --json"] {
             let run = try scene.run(line)
             printed += run.text + run.errorText
         }
@@ -129,7 +128,7 @@ import Testing
         #expect(try scene.scene.contents("watch.db") == scene.scene.contents("phone.db"))
         // What needs keys says so where there are none.
         for (line, code) in [("show cloud notifications", Int32(78)), ("diff cloud 1 2", 78)] {
-            try scene.refuse(line, exit: code, saying: ["the zone is sealed, and no device's keys are at hand", "--db"])
+            try scene.refuse(line, exit: code, saying: ["the zone is sealed, and no device's keys are at hand", "the database of a member"])
         }
         let verify = try scene.succeed("check cloud --all-versions")
         #expect(verify.contains("all is well") && verify.contains("and not opened"))
@@ -139,7 +138,7 @@ import Testing
     @Test func aZoneIsSealedFromItsFirstVersionOn() throws {
         let scene = try SignedScene()
         try scene.succeed("init phone.db cloud --built-in --name phone")
-        for flag in ["--sealed", "--signed"] {
+        for flag in ["--encrypt", "--sign"] {
             try scene.refuse(
                 "init desk.db cloud --built-in --name phone \(flag)", exit: 78,
                 saying: ["the zone is there, and it is not", "--zone"])
@@ -151,9 +150,9 @@ import Testing
         #expect(try scene.run("join desk.db cloud --encrypt").status == 64)
         try scene.refuse("zone rotate-keys signed.db", exit: 78, saying: ["its zone is not sealed"])
         // Without the flag a second database cannot make it anything else: the zone says itself what it is.
-        let code = try scene.initSealed("join app.db cloud --peer --name app --zone Sealed --encrypt")
+        let code = try scene.initSealed("init app.db cloud --peers --built-in --name app --zone Sealed --encrypt")
         #expect(code.split(separator: "-").count == 18)
-        let early = try scene.run("join late.db cloud --peer --name late --zone Sealed")
+        let early = try scene.run("init late.db cloud --peers --built-in --name late --zone Sealed")
         #expect(early.status == 75 && early.errorText.contains("on the device that made the zone: snapsync sync"), "\(early.errorText)")
     }
 

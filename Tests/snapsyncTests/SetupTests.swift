@@ -89,7 +89,8 @@ import Testing
         let other = try FileListing(of: scene.scratch.path("other"))
         for line in ["import watch.db", "export phone.db", "status watch.db", "check phone.db --read-data"] {
             try scene.refuse(
-                line + " --location other", exit: 78, saying: ["other", "this is the location ", "mount the right directory"], watching: ["watch.db", "phone.db"])
+                line + " --location other", exit: 78, saying: ["other", "this is the location ", "mount the right directory"],
+                watching: ["watch.db", "phone.db"])
         }
         #expect(try FileListing(of: scene.scratch.path("other")) == other)
         // Swapped under the same path, it is refused as well.

@@ -83,7 +83,7 @@ import Testing
         try scene.succeed("share publish anna.db --file garden.json --owner Anna")
         let texts = ["Lovely!", "What of the fence?", "two\nlines \u{1b}[31m"]
         for (index, text) in texts.enumerated() {
-            let device = index == 1 ? ["--db", "anna.db"] : ["--cloud", "cloud", "--device", "ben"]
+            let device = index == 1 ? ["anna.db"] : ["cloud", "--device", "ben"]
             let run = try BuiltCommand.run(
                 ["share", "comment"] + device + ["--project", "garden", "--name", index == 1 ? "Anna" : "Ben", "--text", text], in: scene.scratch.path)
             #expect(run.status == 0 && run.text == "posted on garden as \(index == 1 ? "Anna" : "Ben")\n", "\(run.errorText)")

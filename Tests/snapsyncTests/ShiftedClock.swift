@@ -49,7 +49,7 @@ import Testing
         ///
         /// - Parameter isQuiet: whether the runs must have nothing to say, not even that an edit was refused.
         func sync(_ runs: KeyValuePairs<String, Int64>, isQuiet: Bool = false, at location: SourceLocation = #_sourceLocation) throws {
-            for (name, seconds) in runs { try run("sync \(isQuiet ? "--quiet " : "")--db \(name).db", seconds, at: location) }
+            for (name, seconds) in runs { try run("sync \(name).db\(isQuiet ? " --quiet" : "")", seconds, at: location) }
         }
 
         /// Makes a writer that has published the rows, and readers that have imported them.

@@ -17,19 +17,21 @@ import Testing
         try bucket.scene.succeed(line, environment: environment, at: location)
     }
 
-    private func initialize(_ device: String, _ rest: String) -> String {
-        "init \(device).db \(bucket.location) --built-in --endpoint \(bucket.server.endpoint) --name \(device) \(rest)"
+    private func initialize(_ device: String, as role: String, _ rest: String = "") -> String {
+        let options = "--endpoint \(bucket.server.endpoint) --name \(device) \(rest)"
+        guard device == "desk" else { return Scene.join("\(device).db", at: bucket.location, as: role, options) }
+        return Scene.setUp("desk.db", at: bucket.location, as: role, "--built-in \(options)")
     }
 
     private func contents(_ device: String) throws -> String { try bucket.scene.contents("\(device).db") }
 
     @Test func membersPublishAndSendMessagesInASignedZone() throws {
         try succeed("generate desk.db --notifications 20 --buckets 3")
-        let made = try succeed(initialize("desk", "--role peer --signed"))
+        let made = try succeed(initialize("desk", as: "peer", "--sign"))
         let words = try #require(made.split(separator: "\n").first { $0.contains("the words of this device: ") }?.split(separator: " ").last)
         try succeed("sync desk.db")
-        try succeed(initialize("laptop", "--role peer --create --trust \(words)"))
-        try succeed(initialize("watch", "--role reader --create --trust \(words)"))
+        try succeed(initialize("laptop", as: "peer", "--trust \(words)"))
+        try succeed(initialize("watch", as: "reader", "--trust \(words)"))
         for name in ["laptop", "watch"] { try succeed("sync \(name).db") }
         try succeed("generate watch.db --mark-read 2")
         // Until it is approved, what it publishes and sends does not count.
@@ -43,10 +45,10 @@ import Testing
             #expect(try succeed(line).contains("all is well"), "\(line)")
         }
         let status = try succeed("status watch.db")
-        #expect(status.contains("signed by 3 members, creator \(words)") && status.contains("not sealed, and its cloud is a bucket: "), "\(status)")
+        #expect(status.contains("signed by 3 members, creator \(words)") && status.contains("not sealed, and its location is a bucket: "), "\(status)")
         // Another device under the same words is not let in.
         try bucket.scene.refuse(
-            initialize("other", "--role reader --create --trust lusab-babad-gutih-tugad-mudof-sakat-bahaf-votuk"), exit: 65,
+            initialize("other", as: "reader", "--trust lusab-babad-gutih-tugad-mudof-sakat-bahaf-votuk"), exit: 65,
             saying: ["the zone was made by the holder of the key \(words)"], environment: environment)
         try succeed("zone revoke desk.db laptop")
         try bucket.scene.database("laptop.db").run("UPDATE buckets SET name = 'later'")
@@ -55,9 +57,9 @@ import Testing
 
     @Test func aZoneIsSealedAndItsReaderFollows() throws {
         try succeed("generate desk.db --notifications 20 --buckets 3")
-        try succeed(initialize("desk", "--role writer"))
+        try succeed(initialize("desk", as: "writer"))
         try succeed("sync desk.db")
-        try succeed(initialize("watch", "--role reader --create"))
+        try succeed(initialize("watch", as: "reader"))
         try succeed("sync watch.db")
         try succeed("generate watch.db --mark-read 2")
         #expect(try succeed("zone encrypt desk.db --prune-old").contains("were removed"))

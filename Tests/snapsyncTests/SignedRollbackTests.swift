@@ -10,7 +10,7 @@ import Testing
     private func peers(_ kind: String) throws -> SignedScene {
         let scene = try SignedScene()
         try scene.succeed("generate desk.db --notifications 12 --buckets 2")
-        try scene.succeed("init desk.db one --peers --built-in --name desk --\(kind)")
+        try scene.succeed("init desk.db one --peers --built-in --name desk --\(kind == "sealed" ? "encrypt" : "sign")")
         try scene.succeed("sync desk.db")
         for (name, role) in [("laptop", "peer"), ("tablet", "peer"), ("watch", "reader"), ("tv", "reader")] {
             let line = Scene.join("\(name).db", at: "one", as: role, "--name \(name)")
@@ -26,7 +26,7 @@ import Testing
     }
 
     private func members(_ scene: SignedScene, _ line: String) throws -> [String] {
-        let report = try scene.json("member list \(line)")
+        let report = try scene.json("zone members \(line)")
         return try #require(report["members"] as? [[String: Any]]).compactMap { $0["device"] as? String }.sorted()
     }
 
@@ -44,7 +44,7 @@ import Testing
         try scene.refuse(
             "sync laptop.db --location two", exit: 65, saying: ["the commit there is not the one that this device has read"], watching: ["laptop.db"])
         try scene.refuse(
-            "import laptop.db --accept-rollback \(number + 1) --location two", exit: 78, saying: ["nothing was changed"], watching: ["laptop.db"])
+            "import laptop.db --accept-rollback \(number + 1) --location two", exit: 64, saying: ["nothing was changed"], watching: ["laptop.db"])
         let report = try scene.succeed("import laptop.db --accept-rollback \(number) --location two")
         #expect(report.contains("tv is a member with the role reader again") && !report.contains("watch is"), "\(report)")
         try scene.succeed("zone revoke laptop.db tv --location two")

@@ -8,7 +8,7 @@ extension SignedScene {
     static func sealedPhone(role: String = "writer", notifications: Int = 20) throws -> (scene: SignedScene, code: String) {
         let scene = try SignedScene()
         try scene.succeed("generate phone.db --notifications \(notifications) --buckets 3")
-        let code = try scene.initSealed(Scene.setUp("phone.db", as: role, "--name phone --encrypt"))
+        let code = try scene.initSealed(Scene.setUp("phone.db", as: role, "--built-in --name phone --encrypt"))
         try scene.succeed("sync phone.db")
         return (scene, code)
     }

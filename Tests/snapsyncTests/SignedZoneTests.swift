@@ -41,6 +41,7 @@ import Testing
     @Test func anUnsignedZoneIsRefusedWhereASignedOneIsMeant() throws {
         let scene = try SignedScene()
         try scene.succeed("init phone.db cloud --built-in --name phone")
+        try scene.succeed("sync phone.db")
         let words = try scene.forge("print(Keys().words)").trimmingCharacters(in: .whitespacesAndNewlines)
         try scene.refuse("join watch.db cloud --trust \(words)", exit: 78, saying: ["the zone is not signed", "--trust"])
         try scene.refuse("init desk.db cloud --built-in --name phone --sign", exit: 78, saying: ["it is not signed", "--zone"])

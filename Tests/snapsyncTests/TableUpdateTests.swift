@@ -6,14 +6,14 @@ import Testing
 @Suite(.runsPrograms, .timeLimit(.minutes(60))) struct TableUpdateTests {
     /// SQLite takes both names for one.
     @Test func aTableWhoseNameTheZoneHasInOtherCaseIsRefused() throws {
-        let scene = try Scene.tasks("peer", "peer"), update = "snapsync tables adopt b.db"
+        let scene = try Scene.tasks("peer", "peer")
         for (name, table) in [("a", "Tag"), ("b", "tag")] {
             try scene.database("\(name).db").run("CREATE TABLE \(table)(id TEXT PRIMARY KEY NOT NULL); INSERT INTO \(table) VALUES('of \(name)')")
             try scene.succeed("tables add \(name).db \(table)")
         }
         try scene.succeed("sync a.db")
-        #expect(try scene.refused("sync b.db").contains("to take over the zone's: \(update) --remove tag && \(update) --create"))
-        for line in ["--remove tag", "--create"] { try scene.succeed("tables adopt b.db \(line)") }
+        #expect(try scene.refused("sync b.db").contains("to take over the zone's: snapsync tables remove b.db tag && snapsync tables adopt b.db --create"))
+        for line in ["tables remove b.db tag", "tables adopt b.db --create"] { try scene.succeed(line) }
         for name in ["b", "a"] { try scene.succeed("sync \(name).db") }
         for name in ["a", "b"] { #expect(try scene.rows(name, table: "tag") == ["of a", "of b"]) }
     }
@@ -70,9 +70,9 @@ import Testing
         #expect(try tags() == ["red"])
 
         // Put back before the removal was published.
-        for (name, way) in [("a", "--tables tag"), ("b", "--create"), ("b", "--tables tag")] {
+        for (name, way) in [("a", "tables add a.db tag"), ("b", "tables adopt b.db --create"), ("b", "tables add b.db tag")] {
             try scene.succeed("tables remove \(name).db tag")
-            try scene.succeed("tables adopt \(name).db \(way)")
+            try scene.succeed(way)
             #expect(try tags()?.count == 1)
             try scene.database("\(name).db").run("UPDATE tag SET name = 'of \(name) \(way)'")
             #expect(try tags() == ["of \(name) \(way)"])
@@ -153,9 +153,10 @@ import Testing
         }
         // What was handed over before is not lost without a word.
         let isRefused = isSent && edits.hasSuffix("all")
-        #expect(try scene.succeed("conflicts list a.db --json").contains("of the reader") == isRefused)
+        #expect(try scene.succeed("conflicts a.db --json").contains("of the reader") == isRefused)
         // The table returns with the reader's edit, which is sent now.
-        try scene.succeed("tables add a.db t \(edits)")
+        try scene.succeed("tables add a.db t")
+        try scene.succeed("tables edits a.db \(edits.dropFirst("--reader-edits ".count))")
         for name in ["a", "b", "a", "b"] { try scene.succeed("sync \(name).db") }
         #expect(try !scene.succeed("sync b.db").contains("no such dataset"))
         for name in ["a", "b"] { try scene.succeed("check \(name).db --local") }
@@ -187,9 +188,9 @@ import Testing
         let scene = try Scene.twoTables("peer", "peer")
         try scene.database("b.db").run("UPDATE t SET v = 'precious' WHERE id = 'x'; INSERT INTO t VALUES('z', 'own')")
         try scene.succeed("sync b.db")
-        for line in ["describe --update --remove t", "sync"] { try scene.succeed("\(line) a.db") }
+        for line in ["tables remove a.db t", "sync a.db"] { try scene.succeed(line) }
         if seesIt { try scene.succeed("sync b.db") }
-        for line in ["describe --update --tables t", "sync"] { try scene.succeed("\(line) a.db") }
+        for line in ["tables add a.db t", "sync a.db"] { try scene.succeed(line) }
         #expect(try scene.succeed("sync b.db").contains("t: 2 own rows gave way to the location's and are kept in b.db.snapsync-kept/"))
         #expect(try scene.rows("a", table: "t") == ["x|1", "y|2"] && scene.rows("b", table: "t") == ["x|1", "y|2"])
         let kept = try #require(try FileManager.default.contentsOfDirectory(atPath: scene.scratch.path("b.db.snapsync-kept")).first)
@@ -232,7 +233,7 @@ import Testing
         try scene.database("a.db").run("UPDATE tasks SET v = 'later' WHERE id = 'x'")
         try scene.succeed("sync a.db")
         #expect(try scene.refused("sync b.db").contains("snapsync tables adopt b.db"))
-        #expect(try scene.succeed("tables adopt b.db").contains("the dataset n, which is not synced here; --create takes the table n in"))
+        #expect(try scene.succeed("tables adopt b.db").contains("the dataset n, which is not synced here; snapsync tables adopt --create takes the table n in"))
         #expect(try scene.succeed("sync b.db").contains("tables adopt b.db --create takes it in"))
         #expect(try scene.rows("b", table: "tasks") == ["x|later", "y|2"])
         // A table with rows of other origin is taken in when somebody has decided about them.

@@ -61,8 +61,8 @@ import Testing
         #expect(!(try scene.succeed("status watch.db")).contains("\u{1B}"))
         #expect(try show("check watch.db --read-data", in: scene, columns: 200).contains("\u{1B}[32mall is well\u{1B}[0m\n"))
         let error = try show("status none.db", in: scene, columns: 200)
-        #expect(error.hasPrefix("\u{1B}[31msnapsync:\u{1B}[0m ") && error.hasSuffix("[exit 66]\n"), "\(error)")
-        #expect(try scene.run("status none.db").errorText.hasPrefix("snapsync: "))
+        #expect(error.hasPrefix("\u{1B}[31msnapsync status:\u{1B}[0m ") && error.hasSuffix("[exit 66]\n"), "\(error)")
+        #expect(try scene.run("status none.db").errorText.hasPrefix("snapsync status: "))
         // What other programs get has none, whatever it is shown on.
         #expect(!(try show("status watch.db --json", in: scene, columns: 200)).contains("\u{1B}"))
     }

@@ -43,7 +43,7 @@ import Testing
         let scene = try Scene()
         try scene.succeed("generate any.db --notifications 0 --buckets 0")
         func run(_ arguments: [String]) throws -> [String: Any] {
-            let text = try Python.run(Self.feed, [BuiltCommand.path()] + arguments + ["--db", "any.db", "--file", "feed.json"], in: scene.scratch.path)
+            let text = try Python.run(Self.feed, [BuiltCommand.path()] + arguments + ["any.db", "--file", "feed.json"], in: scene.scratch.path)
             return try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
         }
         let terminal = try run(["terminal", "0", "import"])
@@ -86,7 +86,7 @@ import Testing
         try check(["import", "phone.db", "--file", "evil.json"], exit: 65, shows: "stands twice")
         // Names of files and directories.
         try check(["status", evil], exit: 66, shows: "\\u{1b}]0;owned")
-        try check(["log", evil], exit: 69, shows: "\\u{1b}]0;owned")
+        try check(["log", evil], exit: 66, shows: "\\u{1b}]0;owned")
         try scene.scratch.write("{}", to: "set\u{1B}[2J.json")
         try check(
             ["join", "phone.db", "cloud", "--datasets", "set\u{1B}[2J.json"], exit: 78, shows: "set\\u{1b}[2J.json")

@@ -143,6 +143,6 @@ import Testing
         #expect(try scene.database("b.db").run("SELECT v, quote(at) FROM t") == "odd|''\n")
         #expect(try scene.succeed("tables adopt b.db --timestamp t=none").contains("the device's clock counts"))
         try scene.sync("b", "a")
-        try scene.refuse("tables adopt a.db --timestamp u=at", exit: 78, saying: ["the table u is not synced"], watching: [])
+        try scene.refuse("tables adopt a.db --timestamp u=at", exit: 64, saying: ["the table u is not synced"], watching: [])
     }
 }

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `sign` and `seal`: a zone that exists goes on signed or sealed, and everybody follows with nothing lost.
+/// `zone sign` and `zone encrypt`: a zone that exists goes on signed or sealed, and everybody follows with nothing lost.
 @Suite(.runsPrograms, .enabled(if: SignedScene.isAvailable)) struct TurnOverTests {
     private static let next = "cloud/private/ZentikSyncZone-sealed"
 
@@ -74,14 +74,14 @@ import Testing
         // What was published before is said to be readable until it is removed.
         #expect(try scene.succeed("status phone.db").contains("it goes on from zone ZentikSyncZone, version 2, whose versions can still be read"))
         #expect(try scene.run("check phone.db").text.contains("zone ZentikSyncZone, which this one goes on from, has"))
-        #expect(try scene.succeed("show cloud notifications --at 2").contains("CANARY"))
+        #expect(try scene.succeed("show cloud notifications --at 2 --zone ZentikSyncZone").contains("CANARY"))
         #expect(try scene.succeed("zone encrypt phone.db --prune-old").contains("were removed"))
         try scene.expectNowhere(["CANARY"])
         #expect(try scene.succeed("check phone.db -v").contains("zone ZentikSyncZone, which this one goes on from, says so, and has no data"))
         #expect(try scene.succeed("status phone.db").contains("whose versions were removed"))
 
         // A new device that knows the old name joins the new zone; a device that was away all the time does, too.
-        let join = "join late.db cloud --name late --trust \(words)"
+        let join = "join late.db cloud --zone ZentikSyncZone --name late --trust \(words)"
         #expect(try scene.run(join).status == 75)
         try scene.succeed("zone approve phone.db late --yes")
         #expect(try scene.succeed(join).contains("zone ZentikSyncZone goes on as zone ZentikSyncZone-sealed, which this device joins"))
@@ -141,7 +141,7 @@ import Testing
         #expect(contents.contains("CANARY laptop"))
         for name in ["phone", "desk", "laptop"] { #expect(try scene.succeed("check \(name).db --local").contains("all is well")) }
         // A second one that wanted the same is told.
-        try scene.refuse("zone encrypt laptop.db", exit: 78, saying: ["it is sealed already", "key rotate --reseal"])
+        try scene.refuse("zone encrypt laptop.db", exit: 78, saying: ["it is sealed already", "snapsync zone rotate-keys laptop.db --reseal"])
         try scene.refuse("zone sign laptop.db", exit: 78, saying: ["it is sealed already"])
         try scene.expectNowhere(["CANARY laptop"])
     }
@@ -161,7 +161,7 @@ import Testing
         let members = try #require(try scene.json("zone members phone.db")["members"] as? [[String: Any]])
         #expect(members.map { "\($0["device"] ?? "") \($0["role"] ?? "")" }.sorted() == ["phone writer", "wall observer", "watch reader"])
         // The words of the zone that was left lead to the new one, for a member has signed where it goes on.
-        let late = try scene.run("join late.db cloud --name late --trust \(scene.words("phone"))")
+        let late = try scene.run("join late.db cloud --zone ZentikSyncZone --name late --trust \(scene.words("phone"))")
         #expect(late.status == 75 && late.errorText.contains("zone private/ZentikSyncZone-sealed"), "\(late.errorText)")
     }
 
@@ -191,7 +191,7 @@ import Testing
         #expect(try scene.run("check phone.db").text.contains("does not say any more that it goes on as zone ZentikSyncZone-sealed"))
         // A new device with the words is not led astray; nor is one that looks at what the zone says of itself now.
         try scene.refuse(
-            "join late.db cloud --name late --trust \(words)", exit: 78,
+            "join late.db cloud --zone ZentikSyncZone --name late --trust \(words)", exit: 78,
             saying: ["the zone is not signed, and --trust says that it is"])
         try scene.forge("open('cloud/private/ZentikSyncZone-sealed/zone.json', 'w').write(read('cloud/private/ZentikSyncZone/zone.json').decode())")
         try scene.refuse("sync watch.db", exit: 65, saying: ["this device knows the zone as"], watching: ["watch.db"])

@@ -116,9 +116,10 @@ import Testing
         let scene = try Scene()
         for name in ["a", "b"] { try scene.database("\(name).db").run("CREATE TABLE t(k PRIMARY KEY, v); CREATE TABLE p(k, l TEXT, v, PRIMARY KEY(k, l))") }
         try scene.succeed("init a.db cloud --name a --reader-edits all")
-        try scene.succeed("join b.db cloud --name b")
         let rows = "SELECT quote(k), v FROM t ORDER BY k; SELECT quote(k), l, v FROM p"
         try scene.database("a.db").run("INSERT INTO t VALUES(1, 'x'), (2, 'y'); INSERT INTO p VALUES(7, 'l', 0)")
+        try scene.sync("a")
+        try scene.succeed("join b.db cloud --name b")
         for (device, change) in [
             ("a", ""), ("a", "UPDATE t SET k = 1.0 WHERE k = 1; UPDATE p SET k = 7.0"), ("b", "UPDATE t SET k = 2.0, v = 'z' WHERE k = 2"),
         ] {

@@ -145,7 +145,8 @@ import Testing
         /// A peer whose clock is ahead has published the bucket `b`. Another peer with the right clock decides what the reader edits.
         private func beginWithAFastPeer() throws {
             for (device, seconds) in [("fast", 3600), ("p", 0), ("r", 0)] as [(String, Int64)] {
-                try run(Scene.join("\(device).db", as: device == "r" ? "reader" : "peer", "--name \(device)"), seconds)
+                let line = device == "r" ? Scene.join("r.db", as: "reader") : Scene.setUp("\(device).db", as: "peer", "--built-in")
+                try run("\(line) --name \(device)", seconds)
                 let row = "INSERT INTO buckets(id, name, createdAt, updatedAt) VALUES('b', 'first', '\(text(3601))', '\(text(3601))')"
                 if device == "fast" { try edit("fast", row, 3601) }
                 try run("sync \(device).db", seconds + 2)
@@ -227,7 +228,7 @@ import Testing
         /// Two slow clocks: both changes get instants just after what they replace. Both devices end alike, and the one that loses is kept.
         @Test func ofADeletionAndEditsBySlowClocksTheLosersAreKept() throws {
             for name in ["a", "c", "d"] {
-                try run("join \(name).db cloud --peer --name \(name)", name == "a" ? 0 : -20_000)
+                try run("init \(name).db cloud --peers --built-in --name \(name)", name == "a" ? 0 : -20_000)
                 if name == "a" { try edit("a", "INSERT INTO buckets(id, name, createdAt, updatedAt) VALUES('b', 'first', '\(text(0))', '\(text(0))')", 0) }
                 try run("sync \(name).db", name == "a" ? 0 : -20_000)
             }
@@ -261,7 +262,7 @@ import Testing
         /// A parent comes back for its child, a microsecond after its deletion. A device with a slow clock has inserted another row by then.
         @Test func aRowThatLosesToAParentThatCameBackIsKept() throws {
             for (device, seconds) in [("a", -2000), ("d", 160), ("e", 170)] as [(String, Int64)] {
-                try run("join \(device).db cloud --peer --name \(device)", seconds)
+                try run("init \(device).db cloud --peers --built-in --name \(device)", seconds)
                 let row = "INSERT INTO buckets(id, name, createdAt, updatedAt) VALUES('b', 'first', '\(text(161))', '\(text(161))')"
                 if device == "d" { try edit("d", row, 161) }
                 try run("sync \(device).db", seconds + 2)

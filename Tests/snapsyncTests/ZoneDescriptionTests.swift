@@ -148,7 +148,7 @@ import Testing
 
     @Test func aForgedDescriptionIsRefused() throws {
         let scene = try library()
-        let name = "\(Scene.zone)/commits/00000000000000000001.json", good = try scene.scratch.read(name)
+        let name = "\(Scene.mainZone)/commits/00000000000000000001.json", good = try scene.scratch.read(name)
         func join(_ edit: String) throws -> ProgramRun {
             try scene.scratch.write(good, to: name)
             try CloudForgery.rewriteCommit(

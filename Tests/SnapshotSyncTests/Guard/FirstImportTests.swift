@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test func defaultSettingsThatAnAppMakesTooEarlyOverwriteNothing() async throws {
-        // The app makes its defaults after init and before the first import has ended; nobody had to say --adopt.
+        // The app makes its defaults after init and before the first import has ended; nobody had to say --keep-local.
         let scene = try await joined(
             .replace, cloud: "INSERT INTO settings VALUES('a', 'cloud', 1, '2020-01-01T00:00:00Z')", own: "", role: .reader,
             after: "INSERT INTO settings VALUES('a', 'default', NULL, strftime('%Y-%m-%dT%H:%M:%fZ')), ('b', 'default', NULL, strftime('%Y-%m-%dT%H:%M:%fZ'))")
