@@ -16,20 +16,32 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 # Name, ceiling, goal.
 CEILINGS = [
-    ("lines of Sources", 68_360, 58_000),
-    ("lines of Sources without comments", 50_525, 44_000),
+    ("lines of Sources", 69_300, 58_000),
+    ("lines of Sources without comments", 51_200, 44_000),
     ("files of Sources", 522, 600),
     ("lines of the largest module", 13_700, 8_000),
     ("files of the largest module", 80, 80),
     ("functions with three unlabelled parameters", 0, 0),
     ("functions with more than seven parameters", 13, 0),
-    ("lines of Tests", 49_790, 40_000),
-    ("lines of Scripts, Benchmarks and Makefile", 1_405, 1_000),
-    ("words of README and docs", 44_720, 45_000),
+    ("lines of Tests", 49_950, 40_000),
+    ("lines of Scripts, Benchmarks and Makefile", 1_445, 1_000),
+    ("words of README and docs", 44_750, 45_000),
     ("semicolons in 1,000 words", 1.5, 1.5),
-    ("nobody, nothing in 1,000 words", 0.2, 0.2),
-    ("bare exit codes in 1,000 words", 0.1, 0),
 ]
+
+# Turns of phrase that a reader stumbles over, in 1,000 words of README and docs: name, ceiling, what finds one.
+PHRASES = [
+    ("nobody, nothing", 0.2, r"\b(?:nobody|nothing)\b"),
+    ("a page or a program that says, tells", 0.3, r"\b(?:says?|tells?|told)\b"),
+    ("at a reader", 0.1, r"\bat (?:a |an |the |each |every |another )?(?:readers?|writers?|peers?|publishers?|devices?)\b"),
+    ("whoever, what is", 0.6, r"\b(?:whoever|whom|what (?:is|was|are|were))\b"),
+    ("bare exit codes", 0.1, r"\((?:64|65|66|69|74|75|77|78)\)"),
+    ("stays, goes on, lies, gives way", 0.4, r"\b(?:stays?|go(?:es)? on|lies|stands|comes? back|gives? way|travels?)\b"),
+    ("that is there", 0.1, r"\b(?:that|which) (?:is|are|was|were) there\b"),
+    ("too, all the same, else", 0.1, r", too\b|\ball the same\b|\bElse\b"),
+    ("mend, anew, shall, take over", 0.1, r"\b(?:mends?|mended|anew|shall|on trial|takes? over|taken over)\b"),
+]
+CEILINGS += [(f"in 1,000 words: {name}", ceiling, 0) for name, ceiling, _ in PHRASES]
 
 # Operations on characters: name, ceiling, what finds one, a line that it finds, and one that it does not.
 CHARACTERS = [
@@ -92,8 +104,7 @@ def counts():
     yield lines(texts("Scripts")) + lines(texts("Benchmarks")) + (ROOT / "Makefile").read_text().count("\n")
     yield words
     yield round(plain.count(";") / thousands, 2)
-    yield round(len(re.findall(r"\b(?:nobody|nothing)\b", plain, re.I)) / thousands, 2)
-    yield round(len(re.findall(r"\((?:64|65|66|69|74|75|77|78)\)", plain)) / thousands, 2)
+    for _, _, pattern in PHRASES: yield round(len(re.findall(pattern, plain)) / thousands, 2)
     code = [line for path, text in sources if path.suffix == ".swift" for line in text.split("\n") if not line.lstrip().startswith("//")]
     for name, _, pattern, bad, good in CHARACTERS:
         assert re.search(pattern, bad) and not re.search(pattern, good), name

@@ -57,7 +57,8 @@ import Testing
                 && project["items"] as? Int == 2)
         // Standard input will do as well.
         let run = try ProgramRun(
-            BuiltCommand.path(of: "snapsync-examples"), ["share", "publish", "cloud", "--device", "ben", "--file", "-", "--owner", "Ben"], in: scene.scratch.path,
+            BuiltCommand.path(of: "snapsync-examples"), ["share", "publish", "cloud", "--device", "ben", "--file", "-", "--owner", "Ben"],
+            in: scene.scratch.path,
             input: Data(file.utf8))
         #expect(run.status == 0 && run.text == "nothing new: \"T\" is shared just so, 2 items\n", "\(run.errorText)")
     }
@@ -99,7 +100,8 @@ import Testing
         let scene = try scene()
         func comment(_ project: String, _ text: String) throws -> ProgramRun {
             try ProgramRun(
-                BuiltCommand.path(of: "snapsync-examples"), ["share", "comment", "cloud", "--device", "ben", "--project", project, "--name", "Ben", "--text", "-"],
+                BuiltCommand.path(of: "snapsync-examples"),
+                ["share", "comment", "cloud", "--device", "ben", "--project", project, "--name", "Ben", "--text", "-"],
                 in: scene.scratch.path, input: Data(text.utf8))
         }
         try scene.succeed("share publish anna.db --file garden.json --owner Anna")

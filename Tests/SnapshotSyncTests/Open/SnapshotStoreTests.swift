@@ -181,8 +181,8 @@ import Testing
         }
         #expect(
             try await steps("app.db", container: "iCloud.org.example.board").messages == [
-                "opened the database", "the built-in tables are there", "the gate is open", "opened the location", "the location is that of iCloud.org.example.board",
-                "found the zone", "the store is open",
+                "opened the database", "the built-in tables are there", "the gate is open", "opened the location",
+                "the location is that of iCloud.org.example.board", "found the zone", "the store is open",
             ])
         try await open(scratch).engine.gate.setPreference(false)
         let off = try await steps("app.db")
