@@ -78,9 +78,8 @@ extension SyncLocation {
         let main = "main"
         // The set-up creates a missing location, or reports why it cannot be read.
         guard let cloud = try? backend ?? CloudLocation.open(text) else { return main }
-        let names = try await cloud.zones().filter { $0.id.scope == .private }.map(\.id.name)
-        if names.count == 1 { return names[0] }
-        guard !names.isEmpty, !names.contains(main) else { return main }
+        let (name, names) = try await cloud.zoneName(new: main)
+        if let name { return name }
         throw SyncError(.refused, step: .open, at: text, "it has the zones \(names.joined(separator: ", "))", hint: "pass one of them as zone:")
     }
 

@@ -122,3 +122,22 @@ package enum ReplicatedFolder {
 
     private static let folderNames = ["Mobile Documents": "iCloud Drive", "com~apple~CloudDocs": "iCloud Drive", "iCloudDrive": "iCloud Drive"]
 }
+
+extension CloudDatabase {
+    /// The zone that is meant if none is named: the only one that was not moved to another zone, else `new`, if it is there or none is; nil if there are
+    /// several others.
+    package func zoneName(new: String) async throws -> (name: String?, all: [String]) {
+        var names = try await zones().filter { $0.id.scope == .private }.map(\.id)
+        if names.count > 1 {
+            for zone in names {
+                do { _ = try await changes(since: nil, in: zone) } catch let error as CloudError where error.successor != nil {
+                    names.removeAll { $0 == zone }
+                } catch {
+                    // Whoever works with the zone reports why it cannot be read.
+                }
+            }
+        }
+        let all = names.map(\.name)
+        return (all.count == 1 ? all[0] : all.isEmpty || all.contains(new) ? new : nil, all)
+    }
+}

@@ -64,7 +64,7 @@ struct DatasetChoice {
         let hasBuiltIn = try database.read { transaction in
             Set(try transaction.describer.applicationTables().map(\.folded)).isSuperset(of: DatasetSchema.builtIn.map { $0.table.folded })
         }
-        guard request.joins || !request.role.publishes && !hasBuiltIn else { return nil }
+        guard request.role.publishes ? request.joins : !hasBuiltIn else { return nil }
         let creator = try await cloud.zone(zone).creator
         throw SyncError(
             .nothingThere, step: .open, at: "zone \(zone)", "nothing has been published yet, so it does not say which tables there are",

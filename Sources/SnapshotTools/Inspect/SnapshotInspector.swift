@@ -25,6 +25,11 @@ public struct SnapshotInspector: Sendable {
         self.init(cloud: try SyncError.at(.open) { try CloudLocation.open(path) }, zone: ZoneID(zone), applied: nil, device: nil)
     }
 
+    /// The zone of a location that is meant if none is named (``CloudDatabase/zoneName(new:)``).
+    package static func zoneName(in location: String, new: String) async throws -> (name: String?, all: [String]) {
+        try await CloudLocation.open(location).zoneName(new: new)
+    }
+
     /// The zones of a location.
     package static func zones(in location: String) async throws -> [ZoneInfo] {
         try await CloudLocation.open(location).zones().filter { $0.id.scope == .private }

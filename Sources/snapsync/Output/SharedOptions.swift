@@ -108,9 +108,8 @@ struct ZoneOption: ParsableArguments {
     func name(in location: String, new: String = Self.standard) async throws -> String {
         if let zone { return zone }
         // What works with the location reports why it cannot be read.
-        let names = (try? await SnapshotInspector.zones(in: location))?.map(\.id.name) ?? []
-        if names.count == 1 { return names[0] }
-        guard !names.isEmpty, !names.contains(new) else { return new }
+        guard let (name, names) = try? await SnapshotInspector.zoneName(in: location, new: new) else { return new }
+        if let name { return name }
         throw ValidationError("\(location) has the zones \(names.joined(separator: ", ")). Choose one with --zone.")
     }
 
