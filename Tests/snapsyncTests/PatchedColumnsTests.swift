@@ -45,7 +45,7 @@ import Testing
             assert {column['name'] for column in edits[1]['columns']} == {'done', 'updated'} and json.loads(edits[1]['row'])['done'] == 1, edits
             assert [column['name'] for column in edits[2]['columns']] == ['rating'] and json.loads(edits[2]['row'])['rating'] == 4.25, edits
             assert [column['name'] for column in edits[3]['columns']] == ['done'], edits
-            """, [scene.scratch.path("\(Scene.zone)/messages/phone")])
+            """, [scene.scratch.path("\(Scene.mainZone)/messages/phone")])
         try scene.sync("tablet")
         // Edits of the text do not undo a patch, nor a patch them.
         try scene.database("desk.db").run("UPDATE todo SET title = title || ' of the desk', updated = \(now)")

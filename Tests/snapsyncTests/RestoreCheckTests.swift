@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `verify --restore` restores a version on trial, and says in what the two differ.
+/// `check --restore` restores a version on trial, and says in what the two differ.
 @Suite(.runsPrograms) struct RestoreCheckTests {
     /// A folder for temporary files of the scene's own.
     private func folder(_ scene: Scene) throws -> [String: String] {
