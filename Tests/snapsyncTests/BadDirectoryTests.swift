@@ -19,7 +19,7 @@ import Testing
         try FileManager.default.removeItem(atPath: scene.scratch.path("cloud"))
         try refuseEverything(
             scene, exit: 69, saying: [scene.scratch.path("cloud"), "the directory cannot be opened: No such file or directory", "mount it, or check the path"])
-        try scene.refuse("log cloud", exit: 69, saying: ["cloud: the directory cannot be opened"], asJSONToo: true)
+        try scene.refuse("log cloud", exit: 66, saying: ["cloud", "there is no such database"], asJSONToo: true)
         #expect(!scene.scratch.exists("cloud"))
     }
 

@@ -135,9 +135,9 @@ import Testing
         try scene.refuse(
             "share publish anna.db --file misspelt.json --owner A", exit: 65, saying: ["misspelt.json", "titel", "not known", "docs/from-cloudkit.md"])
         try scene.refuse("share publish anna.db --file blank.json --owner A", exit: 78, saying: ["the project's title is empty"])
-        for look in ["show", "comments"] { try scene.refuse("share anna.db \(look) --project none", exit: 66, saying: ["p-none", "no such project"]) }
+        for look in ["show", "comments"] { try scene.refuse("share \(look) anna.db --project none", exit: 66, saying: ["p-none", "no such project"]) }
         try scene.refuse("share comment anna.db --project none --name A --text x", exit: 66, saying: ["no such project"])
-        try scene.refuse("share list nowhere", exit: 69, saying: ["nowhere"])
+        try scene.refuse("share list nowhere", exit: 66, saying: ["nowhere"])
         try scene.refuse("share publish anna.db --file garden.json --owner A --device ../x", exit: 78, saying: ["device", "not allowed"])
     }
 

@@ -40,10 +40,12 @@ import Testing
         }
 
         // One that only reads, and one that was removed.
-        for (change, says) in [("role watch observer", "watch is an observer, which sends nothing"), ("remove watch", "watch is no member of the signed zone")]
-        {
-            let said = try scene.succeed("zone phone.db \(change)")
-            if change.hasPrefix("remove") { #expect(said.contains("what it could read it can still read")) }
+        for (change, says) in [
+            ("zone role phone.db watch observer", "watch is an observer, which sends nothing"),
+            ("zone revoke phone.db watch", "watch is no member of the signed zone"),
+        ] {
+            let said = try scene.succeed(change)
+            if change.hasPrefix("zone revoke") { #expect(said.contains("what it could read it can still read")) }
             try scene.scene.database("watch.db").run(Self.read)
             try scene.succeed("sync watch.db")
             #expect(try scene.run("sync phone.db").text.contains("set aside"), "\(change)")
