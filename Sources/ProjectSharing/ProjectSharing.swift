@@ -79,7 +79,7 @@ public struct ProjectSharing: Sendable {
     }
 
     private func absent(_ id: String) -> CloudError {
-        CloudError(.unknownItem, at: place(id), "there is no such project", hint: "snapsync share list shows the projects that are shared")
+        CloudError(.unknownItem, at: place(id), "there is no such project", hint: "snapsync-examples share list shows the projects that are shared")
     }
 
     /// The place of a project in error messages. An id outside the grammar of names is replaced by its hash.

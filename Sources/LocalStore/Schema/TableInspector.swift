@@ -135,7 +135,7 @@ package struct TableInspector: TransactionPart {
                 ". With another key the table is another dataset, and a zone has at least one: run snapsync detach \(file), and set it up in another zone"
         }
         let again = settings.role.publishes ? "snapsync tables add \(file) \(schema.table.shellWord)" : "\(update) --create"
-        return ". With another key the table is another dataset: run \(update) --remove \(schema.name), sync, then \(update) \(again)"
+        return ". With another key the table is another dataset: run snapsync tables remove \(file) \(schema.name), sync, then \(again)"
     }
 
     /// What to do to have the zone's table in place of one whose keys it cannot hold.

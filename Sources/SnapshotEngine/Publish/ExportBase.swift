@@ -28,11 +28,11 @@ struct ExportBase: Sendable {
         let published = device.settings.datasets.filter { !out.contains($0.name.exact) }
         last = try await Self.records(of: published, device, token)
         descriptions = try await PendingDescriptions.find(device, of: published, after: token, last)
-        let update = "snapsync tables adopt \(device.database.path.shellWord)"
+        let file = device.database.path.shellWord
         self.warnings =
             warnings
             + device.settings.datasets.filter { out.contains($0.name.exact) }.map {
-                "another device has taken the dataset \($0.name) out of the zone; its rows stay here and are not published (to put it back: \(update) --tables \($0.table.shellWord); to stop syncing it here, too: \(update) --remove \($0.name))"
+                "another device has taken the dataset \($0.name) out of the zone; its rows stay here and are not published (to put it back: snapsync tables add \(file) \($0.table.shellWord); to stop syncing it here, too: snapsync tables remove \(file) \($0.name))"
             }
     }
 

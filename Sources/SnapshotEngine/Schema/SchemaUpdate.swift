@@ -225,14 +225,14 @@ package enum MissingTables {
     /// - Parameter outcome: what the run has not done, for the error; nil if nothing is being done.
     package static func refusal(_ found: [TableDifferences], _ settings: SyncSettings, at path: String, outcome: String? = nil) -> SyncError? {
         guard let one = found.first(where: \.isBreaking) else { return nil }
-        let update = "snapsync tables adopt \(path.shellWord)"
+        let file = path.shellWord, update = "snapsync tables adopt \(file)"
         let reason: String, hint: String
         if let table = one.table, one.isRenamed {
             (reason, hint) = ("the table is named \(table) now", "to take the new name over: \(update)")
         } else if one.table == nil {
             (reason, hint) = (
                 "there is no such table",
-                "to take the dataset out\(settings.role.publishes ? " of the zone" : " of this database"): \(update) --remove \(one.schema.name); else make the table again"
+                "to take the dataset out\(settings.role.publishes ? " of the zone" : " of this database"): snapsync tables remove \(file) \(one.schema.name); else make the table again"
             )
         } else if let renamed = one.renamedColumns.first {
             (reason, hint) = ("the column \(renamed.column.column) is named \(renamed.name) now", "to take the new name over: \(update)")

@@ -251,7 +251,7 @@ struct ZoneFreshnessCommand: AsyncParsableCommand {
         abstract: "Let publishers make a version at least once a day, so that devices notice when new versions are withheld.",
         discussion: """
             Someone who controls the store can hide new versions, but not forge one. With on, publishers sign a version at least once a \
-            day during their usual syncs, even without changes. It costs one small file. On a reader, sync, status and doctor warn if the \
+            day during their usual syncs, even without changes. It costs one small file. On a reader, sync, status and check warn if the \
             newest version is more than three days old. Run this on a member that publishes. For a new zone, pass --freshness to init.
 
             EXAMPLES
