@@ -47,7 +47,7 @@ package struct ExampleSession {
         let work = scratch.path("work"), bin = scratch.path("bin")
         try FileManager.default.copyItem(atPath: folder, toPath: work)
         try FileManager.default.createDirectory(atPath: bin, withIntermediateDirectories: false)
-        for name in ["snapsync", "stockroom", "phone-and-watch"] {
+        for name in ["snapsync", "snapsync-examples", "stockroom", "phone-and-watch"] {
             try FileManager.default.createSymbolicLink(atPath: "\(bin)/\(name)", withDestinationPath: try BuiltCommand.path(of: name))
         }
         let path = bin + ":" + RunningProgram.path
