@@ -1,4 +1,4 @@
-public import StrictText
+package import StrictText
 
 /// A cloud's identity: set when the cloud is created, and never changed.
 package struct CloudIdentity: Hashable, Sendable, Codable {

@@ -1,4 +1,4 @@
-public import StrictText
+package import StrictText
 
 /// A file of a zone as a listing shows it. Pruning decides by these values.
 ///

@@ -1,6 +1,6 @@
 import CloudStore
 import LocalStore
-public import SnapshotEngine
+package import SnapshotEngine
 import SnapshotModel
 import SnapshotVersions
 import StrictText

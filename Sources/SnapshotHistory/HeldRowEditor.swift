@@ -1,9 +1,9 @@
 import LocalStore
-public import SnapshotEngine
+package import SnapshotEngine
 import SnapshotFormat
 import SnapshotModel
-public import SnapshotVersions
-public import StrictText
+package import SnapshotVersions
+package import StrictText
 
 /// Result of `conflicts edit` and `conflicts drop`.
 package struct HeldRowReport: Sendable, Encodable {

@@ -1,5 +1,5 @@
 package import LocalStore
-package import SnapshotEngine
+import SnapshotEngine
 package import SnapshotModel
 package import StrictText
 

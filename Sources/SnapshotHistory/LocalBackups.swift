@@ -1,12 +1,12 @@
 package import CloudStore
 import DirectoryCloud
 import Foundation
-package import LocalStore
-public import SnapshotEngine
+import LocalStore
+package import SnapshotEngine
 import SnapshotFormat
-package import SnapshotModel
-package import SnapshotVersions
-package import StrictText
+import SnapshotModel
+import SnapshotVersions
+import StrictText
 
 /// Backups of this database's data, made before the data was replaced on purpose, in `FILE.snapsync-kept` beside the database.
 ///

@@ -1,8 +1,8 @@
-package import CloudStore
-package import LocalStore
+import CloudStore
+import LocalStore
 public import SnapshotEngine
 public import SnapshotModel
-package import SnapshotVersions
+import SnapshotVersions
 public import StrictText
 
 /// The result of `restore` or `undo`.

@@ -1,9 +1,9 @@
-package import CloudStore
+import CloudStore
 package import LocalStore
 package import SnapshotEngine
-package import SnapshotModel
-package import SnapshotVersions
-package import StrictText
+import SnapshotModel
+import SnapshotVersions
+import StrictText
 
 /// Keeps the present data before it is replaced on purpose, so that `undo` can restore it.
 package struct UndoRecorder: Sendable {

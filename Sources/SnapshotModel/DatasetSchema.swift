@@ -1,4 +1,4 @@
-public import StrictText
+package import StrictText
 
 /// How the values of a column look in a container's JSON, where its dataset declares it: the presentation that a type of an application reads.
 ///

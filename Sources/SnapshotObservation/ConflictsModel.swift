@@ -2,7 +2,7 @@ public import CloudStore
 public import Observation
 public import SnapshotEngine
 public import SnapshotHistory
-public import SnapshotTools
+import SnapshotTools
 import SnapshotVersions
 
 /// The edits of a database that lost to others, for a user interface, with two actions: bring an edit back, or dismiss it.

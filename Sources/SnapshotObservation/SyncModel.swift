@@ -2,7 +2,6 @@ public import CloudStore
 public import Foundation
 public import Observation
 public import SnapshotEngine
-public import SnapshotHistory
 import SnapshotTools
 import SnapshotVersions
 public import SnapshotWatch

@@ -1,7 +1,6 @@
 import CloudStore
 import SnapshotFormat
 import SnapshotModel
-public import SnapshotHistory
 public import SnapshotTools
 public import SnapshotVersions
 public import StrictText

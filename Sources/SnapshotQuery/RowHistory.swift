@@ -2,7 +2,6 @@ import CloudStore
 import LocalStore
 import SnapshotFormat
 import SnapshotModel
-public import SnapshotHistory
 public import SnapshotTools
 public import SnapshotVersions
 import StrictText

@@ -2,7 +2,6 @@ import CloudStore
 import LocalStore
 import SnapshotFormat
 import SnapshotModel
-public import SnapshotHistory
 import SnapshotTools
 import SnapshotVersions
 import StrictText

@@ -29,10 +29,11 @@ import Testing
 
         let sync = try await SyncEngine(till, location: share, role: .peer)
         try sync.setEnabled(true)
+        let changes = sync.changes
         let tasks = [sender, sync].map { engine in Task { try await engine.run() } }
         defer { for task in tasks { task.cancel() } }
         var keys: [String] = []
-        for await change in sync.changes where change.table == "products" {
+        for await change in changes where change.table == "products" {
             keys += (change.keys ?? []).compactMap(\.text)
             if keys.contains("2") { break }
             try await office.write { try $0.execute(sql: "INSERT OR IGNORE INTO products VALUES('2', 'Milk')") }

@@ -1,5 +1,5 @@
 public import Foundation
-public import StrictText
+package import StrictText
 
 /// A message that a device leaves in a zone's mailbox for the publisher: an id, a sender, and a JSON object that the cloud does not
 /// interpret.

@@ -1,4 +1,4 @@
-public import StrictText
+package import StrictText
 
 /// The zone that continues another one, which was signed or sealed after a time of use without.
 public struct ZoneSuccessor: Hashable, Sendable, Codable {

@@ -1,6 +1,6 @@
 import GRDB
-public import SnapshotModel
-public import StrictText
+package import SnapshotModel
+package import StrictText
 
 /// The origin of a database's dataset descriptions.
 package enum DescriptionSource: String, Sendable {

@@ -1,6 +1,6 @@
 import Foundation
 import GRDB
-public import SnapshotModel
+package import SnapshotModel
 
 /// What `init` stored in the database. Every later command reads its settings from here.
 package struct SyncSettings: Sendable, Hashable {

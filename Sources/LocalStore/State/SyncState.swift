@@ -1,7 +1,7 @@
 import Foundation
 import GRDB
 import SnapshotModel
-public import StrictText
+package import StrictText
 
 /// A version of the zone that this database has: a commit's number and hash.
 package struct AppliedVersion: Hashable, Sendable, Codable {

@@ -1,4 +1,4 @@
-public import CloudStore
+package import CloudStore
 import LocalStore
 import SnapshotModel
 import SnapshotVersions
