@@ -55,7 +55,7 @@ package struct Printer {
             let kind = error.exitStatus == SyncError.Code.refused.exitStatus ? " refused:" : ""
             let details = error.details.map { "\n  " + VisibleText.escape($0) }.joined()
             text =
-                TerminalText(.error).paint("snapsync\(command):", .bad) + VisibleText.escape("\(kind) \(error.place): \(error.reason)") + details
+                TerminalText(.error).paint("\(UsageError.name(of: Program.root))\(command):", .bad) + VisibleText.escape("\(kind) \(error.place): \(error.reason)") + details
                 + (error.hint.map { "\n  hint: " + VisibleText.escape(HintCommands().complete($0)) } ?? "")
         }
         // If standard error cannot be written, only the exit code reports the error.

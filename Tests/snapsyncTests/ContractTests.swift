@@ -124,7 +124,7 @@ import Testing
     /// Command lines that are wrong.
     @Test(arguments: [
         "nothing", "init", "init a", "init a b --role king", "init a b --built-in --datasets c", "init a b --built-in --tables c", "export",
-        "export a --level 1", "export a more", "export --full", "import a --version 1",
+        "export a --level 1", "export a more", "export --full", "import a --at 1",
         "import a --accept-rollback 0", "import a --accept-rollback 1 --file b", "check",
         "check a --levels", "import a --datasets b", "import a --accept-older", "sync a --bogus", "status", "log",
         "log a --limit 0",
@@ -178,7 +178,9 @@ import Testing
     /// What hints and findings advise can be typed.
     @Test func textsNameOnlyCommandsAndFlagsThatExist() throws {
         let known = try commands().map { (words: $0.words, flags: Set(($0.command.arguments ?? []).flatMap { ($0.names ?? []).map(\.name) })) }
-        let prose: Set<String> = ["copies", "on", "makes", "works", "here", "had", "has", "set", "out", "itself", "is", "can", "reads", "and", "or", "then"]
+        let prose: Set<String> = [
+            "copies", "on", "makes", "works", "here", "had", "has", "set", "out", "itself", "is", "can", "reads", "and", "or", "then", "help",
+        ]
         let typed = /snapsync ([a-z]+)((?: (?:--?[a-z-]+|[a-z]+(?:-[a-z]+)*|[A-Z][A-Z…]*|\\\([^)]*\)|[0-9]+[A-Za-z]*))*)/
         var count = 0
         let sources = Repository.path("Sources")

@@ -17,7 +17,7 @@ import Testing
             "\u{1B}]0;owned\u{07}",
         ] {
             try cloud.refuse(saying: [
-                "commits/00000000000000000002.json", "record notifications_data names an asset at a path that is not one of its own", "doctor",
+                "commits/00000000000000000002.json", "record notifications_data names an asset at a path that is not one of its own", "snapsync check",
             ]) { _ in
                 try CloudForgery.rewriteCommit(cloud.commitPath, "\(Self.asset)['path'] = \(Self.python(path))")
             }

@@ -54,7 +54,7 @@ import Testing
         try scene.sync("phone")
         let coloured = try show("status watch.db", in: scene, columns: 200)
         #expect(coloured.contains("\u{1B}[33m  version 1, newest is 2, 1 behind\u{1B}[0m\n"))
-        #expect(coloured.contains("\u{1B}[33m  device watch (reader): version 1, 1 behind, "))
+        #expect(coloured.contains("\u{1B}[33m  device watch (reader, this one): version 1, 1 behind, "))
         for variables in [["NO_COLOR": "1"], ["TERM": "dumb"]] {
             #expect(!(try show("status watch.db", in: scene, columns: 200, variables)).contains("\u{1B}"))
         }

@@ -109,7 +109,7 @@ struct ZoneTurner {
         guard let token = try context.database.read({ try $0.state.appliedHere() })?.token else {
             throw SyncError(
                 .nothingThere, step: .announce, at: "zone \(context.zone)", "nothing has been published yet",
-                hint: "make the zone anew: snapsync detach, then snapsync init --\(kind)")
+                hint: "make the zone again: snapsync detach; then: snapsync init LOCATION \(request.isSealed ? "--encrypt" : "--sign")")
         }
         let (id, keys, info) = try await makeZone()
         var report = try await report(of: context.zone, id, keys)
