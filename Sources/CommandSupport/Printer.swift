@@ -51,11 +51,11 @@ package struct Printer {
         if isJSON, let json = try? Self.json(ErrorDocument(error)) {
             text = json
         } else {
-            let names = ProgramArguments.words, command = names.prefix(CommandPath(names).count).map { " \($0)" }.joined()
+            let words = ProgramArguments.words, command = [UsageError.name(of: Program.root)] + words.prefix(CommandPath(words).count)
             let kind = error.exitStatus == SyncError.Code.refused.exitStatus ? " refused:" : ""
             let details = error.details.map { "\n  " + VisibleText.escape($0) }.joined()
             text =
-                TerminalText(.error).paint("\(UsageError.name(of: Program.root))\(command):", .bad) + VisibleText.escape("\(kind) \(error.place): \(error.reason)") + details
+                TerminalText(.error).paint("\(command.joined(separator: " ")):", .bad) + VisibleText.escape("\(kind) \(error.place): \(error.reason)") + details
                 + (error.hint.map { "\n  hint: " + VisibleText.escape(HintCommands().complete($0)) } ?? "")
         }
         // If standard error cannot be written, only the exit code reports the error.

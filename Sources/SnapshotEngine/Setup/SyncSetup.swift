@@ -228,7 +228,8 @@ package enum SyncSetup {
             .refused, step: .open, at: "zone \(info.id)", "its one publisher is the device \(info.creator)",
             hint: request.role == .peer
                 ? "a zone keeps the rule that it was made with: join as a reader (snapsync join LOCATION), or make another zone with peers alone (--zone)"
-                : "join as a reader (snapsync join LOCATION), choose another zone (--zone), or give that device's name if it is this one (--name \(info.creator))")
+                : "join as a reader (snapsync join LOCATION), choose another zone (--zone), or give that device's name if it is this one (--name \(info.creator))"
+        )
     }
 
     /// Records that this database is about to make the zone. Returns whether it makes the zone now, or made it in an earlier `init` that failed.
