@@ -84,11 +84,10 @@ package enum Program {
         guard path.takesDatabase, let standard = Place.environment("SNAPSYNC_DB") ?? location else { return try await root.asyncParseAsRoot(words) }
         var completed = words
         completed.insert(standard, at: path.count)
-        if let first = words.dropFirst(path.count).first(where: { !$0.exact.hasPrefix("-") }), isPlace(first) {
-            // The arguments name one.
-        } else if let command = try? await root.asyncParseAsRoot(completed) {
-            return command
-        }
+        let given = try? await root.asyncParseAsRoot(words)
+        if let given, let place = HintCommands.place, isPlace(place) { return given }
+        if let command = try? await root.asyncParseAsRoot(completed) { return command }
+        HintCommands.place = nil
         return try await root.asyncParseAsRoot(words)
     }
 

@@ -65,7 +65,7 @@ import Testing
         let text = try scene.succeed("status watch.db")
         #expect(text.contains("watch.db: reader watch of zone ZentikSyncZone in \(scene.scratch.path("cloud"))\n  version 1, newest is 3, 2 behind\n"))
         #expect(text.contains("  buckets: 4 entities of 2") && text.contains("  notifications: 30 entities of 2"))
-        #expect(text.contains("device phone (writer): version ") && text.contains("device watch (reader): version 1, 2 behind, as of "))
+        #expect(text.contains("device phone (writer): version ") && text.contains("device watch (reader, this one): version 1, 2 behind, as of "))
         #expect(try scene.json("status watch.db")["behind"] as? Int == 2)
         #expect(try scene.json("status phone.db")["behind"] as? Int == 0)
         #expect(try scene.run("status --location cloud").status == 64)

@@ -167,7 +167,7 @@ import Testing
         try scene.refuse("export phone.db", exit: 78, saying: saying, watching: ["phone.db"])
         Scene.checkRefusal(try scene.run("sync phone.db --quiet"), exit: 78, saying: saying)
         try scene.refuse(
-            "export phone.db --allow-shrink bucket", exit: 78, saying: ["no dataset bucket", "buckets, notifications"], watching: ["phone.db"])
+            "export phone.db --allow-shrink bucket", exit: 64, saying: ["no dataset bucket", "buckets, notifications"], watching: ["phone.db"])
         try scene.refuse("export phone.db --allow-shrink buckets", exit: 78, saying: ["5 of the 40 entities"], watching: ["phone.db"])
         try scene.succeed("sync phone.db --quiet --allow-shrink notifications")
         #expect(try String(decoding: scene.scratch.read(scene.newest("commits")), as: UTF8.self).contains("\"approvals\":[\"shrink:notifications_data\"]"))

@@ -205,6 +205,13 @@ open class CloudDatabase: @unchecked Sendable {
     /// The description of a zone.
     public final func zone(_ zone: ZoneID) async throws -> ZoneInfo { try await call(.zone, in: zone) { [self] in try found(zone, in: $0.store) } }
 
+    /// The names of the private zones, sorted, read or not.
+    package final func zoneNames() async throws -> [String] {
+        try await blocking { store in
+            try store.zoneNames(in: .private).filter(CloudNames.isName).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+        }
+    }
+
     /// The zones that exist, sorted by scope and name.
     public final func zones() async throws -> [ZoneInfo] {
         try await watched(.zones, in: nil) {

@@ -127,17 +127,16 @@ extension CloudDatabase {
     /// The zone that is meant if none is named: the only one that was not moved to another zone, else `new`, if it is there or none is; nil if there are
     /// several others.
     package func zoneName(new: String) async throws -> (name: String?, all: [String]) {
-        var names = try await zones().filter { $0.id.scope == .private }.map(\.id)
+        var names = try await zoneNames()
         if names.count > 1 {
-            for zone in names {
-                do { _ = try await changes(since: nil, in: zone) } catch let error as CloudError where error.successor != nil {
-                    names.removeAll { $0 == zone }
+            for name in names {
+                do { _ = try await changes(since: nil, in: ZoneID(name)) } catch let error as CloudError where error.successor != nil {
+                    names.removeAll { $0 == name }
                 } catch {
                     // Whoever works with the zone reports why it cannot be read.
                 }
             }
         }
-        let all = names.map(\.name)
-        return (all.count == 1 ? all[0] : all.isEmpty || all.contains(new) ? new : nil, all)
+        return (names.count == 1 ? names[0] : names.isEmpty || names.contains(new) ? new : nil, names)
     }
 }

@@ -140,7 +140,10 @@ struct ConfigSetCommand: AsyncParsableCommand {
                 if value == "on", !yes { guard try await isConfirmed(engine) else { return } }
                 let report = try await engine.gate.turn(on: value == "on")
                 return try output.printer.done(report, report.lines(of: path))
-            case .entitlement: try engine.gate.setEntitlementFile(isNone ? nil : value)
+            case .entitlement:
+                try engine.gate.setEntitlementFile(isNone ? nil : value)
+                let gate = try await engine.gate.report()
+                return try output.printer.done(gate, ["\(path): entitlement is \(value)"] + gate.lines.map { "  \($0)" })
             case .assetLimit: if let size = ByteCount(argument: value) { try engine.setAssetLimit(size.value) }
             case .keep: try await engine.setRetention(keepWithin: .some(isNone ? nil : TimeSpan(argument: value)?.duration))
             case .keepLast: try await engine.setRetention(keepLast: .some(isNone ? nil : Int(value)))
