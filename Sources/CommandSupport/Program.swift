@@ -52,8 +52,8 @@ package enum Program {
     }
 
     /// A line of the help; the parser breaks all but the usage.
-    private static func wrapped(_ line: String) -> String {
-        guard line.exact.hasPrefix("USAGE: "), line.utf8.count > 80 else { return line }
+    static func wrapped(_ line: String) -> String {
+        guard line.folded.hasPrefix("usage: "), line.utf8.count > 80 else { return line }
         var lines = [""], depth = 0, word = ""
         for scalar in line.unicodeScalars {
             depth += scalar == "[" ? 1 : scalar == "]" ? -1 : 0

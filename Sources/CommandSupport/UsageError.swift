@@ -27,7 +27,7 @@ package struct UsageError: Error, CustomStringConvertible {
     package var description: String {
         """
         Error: \(VisibleText.escape(message))
-        Usage: \(Program.root.usageString(for: command))
+        \(Program.wrapped("Usage: " + Program.root.usageString(for: command)))
           See '\(Self.name(of: command)) --help' for more information.
 
         """

@@ -52,7 +52,7 @@ package struct DatasetVersion: Sendable {
             throw SyncError(
                 .refused, step: .verify, at: snapshot.place, "this version is another dataset than this device's: \(contradiction)",
                 hint:
-                    "to take over the zone's: drop the table \(schema.table) here (a rename would take foreign keys along; copy its rows first if you need them), then: snapsync tables remove \(schema.name); then: snapsync tables adopt --create (the only dataset needs a new init: snapsync detach); with dataset files, make the two agree"
+                    "to take over the zone's: drop the table \(schema.table) here (a rename would take foreign keys along; copy its rows first if you need them), then take the dataset \(schema.name) out and in again with tables remove and tables adopt --create (the only dataset: detach, and join again); with dataset files, make the two agree"
             )
         }
         let changes = try await ChangeAsset.open(snapshot.fields.chain, dataset: snapshot.index.dataset, in: cloud, zone: zone)

@@ -101,7 +101,7 @@ import Testing
         check(try scene.json("status phone.db"), "status --json")
         check(try scene.json("service systemd phone.db --watch"), "service --json")
         check(try scene.json("status phone.db --html page.html --also cloud"), "status --html --json")
-        let bad = try scene.run("status none --html page.html --json")
+        let bad = try scene.run("status cloud --html page.html --json --also none")
         check(try #require(try JSONSerialization.jsonObject(with: bad.output) as? [String: Any]), "status --html --json")
         check(try scene.json("detach watch.db"), "detach --json")
         let away = try scene.run("status phone.db --json --location none")

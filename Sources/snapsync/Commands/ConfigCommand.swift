@@ -135,6 +135,7 @@ struct ConfigSetCommand: AsyncParsableCommand {
         let path = try database.path()
         try await output.printer.run {
             let engine = try SyncEngine.ofCommand(database: path)
+            var gate: [String] = []
             switch key {
             case .sync:
                 if value == "on", !yes { guard try await isConfirmed(engine) else { return } }
@@ -142,15 +143,14 @@ struct ConfigSetCommand: AsyncParsableCommand {
                 return try output.printer.done(report, report.lines(of: path))
             case .entitlement:
                 try engine.gate.setEntitlementFile(isNone ? nil : value)
-                let gate = try await engine.gate.report()
-                return try output.printer.done(gate, ["\(path): entitlement is \(value)"] + gate.lines.map { "  \($0)" })
+                gate = try await engine.gate.report().lines
             case .assetLimit: if let size = ByteCount(argument: value) { try engine.setAssetLimit(size.value) }
             case .keep: try await engine.setRetention(keepWithin: .some(isNone ? nil : TimeSpan(argument: value)?.duration))
             case .keepLast: try await engine.setRetention(keepLast: .some(isNone ? nil : Int(value)))
             }
             let report = try engine.settings()
             let set = report.settings.first { $0.key == key.rawValue }
-            try output.printer.done(report, ["\(path): \(key.rawValue) is \(set?.value ?? "none")"])
+            try output.printer.done(report, ["\(path): \(key.rawValue) is \(set?.value ?? "none")"] + gate.map { "  \($0)" })
         }
     }
 
