@@ -67,18 +67,20 @@ enum PastedHints {
 
     private static func pasted(_ command: String, in clause: String, after words: [String]) -> Pasted {
         guard !command.contains("\""), !command.contains("'"), !command.contains("…"), !command.contains("|") else { return .prose }
-        var said = command.split(separator: " ").map { $0.trimmingCharacters(in: [",", ".", ":", "\"", "}"]) }.map { $0 == "N" ? "1" : $0 }
+        let said = command.split(separator: " ").map { $0.trimmingCharacters(in: [",", ".", ":", "\"", "}"]) }.map { $0 == "N" ? "1" : $0 }
         guard let first = said.first, Snapsync.configuration.subcommands.contains(where: { $0.configuration.commandName == first }) else { return .prose }
-        // What is for another device has that device's database.
         let isElsewhere = [" on ", " there", "have the writer run"].contains { " \(clause)".contains($0) }, path = CommandPath(said)
-        if isElsewhere, path.takesDatabase { said.insert("there.db", at: path.count) }
         // A command ends where prose begins, which its options never follow.
         let options = said.lastIndex { $0.hasPrefix("--") } ?? 0
-        let parsed = (options + 1...said.count).reversed().lazy.compactMap { end in
-            (try? Snapsync.parseAsRoot(Array(said.prefix(end)))).map { _ in Array(said.prefix(end)) }
+        func parsed(_ said: [String], from first: Int) -> [String]? {
+            (first...said.count).reversed().lazy.map { Array(said.prefix($0)) }.first { (try? Snapsync.parseAsRoot($0)) != nil }
         }
+        // What is for another device has that device's database.
+        let there = isElsewhere && path.takesDatabase ? said.prefix(path.count) + ["there.db"] + said.dropFirst(path.count) : said[...]
         // Without an option, it names the command: what it needs, a person decides.
-        guard let pasted = parsed.first else { return options > 0 ? .wrong("it does not parse: snapsync \(command)") : .prose }
+        guard let pasted = parsed(said, from: options + 1) ?? parsed(Array(there), from: options + 1) else {
+            return options > 0 ? .wrong("it does not parse: snapsync \(command)") : .prose
+        }
         let hasDatabase = words.dropFirst(CommandPath(words).count).contains { $0.hasSuffix(".db") }, names = pasted.contains { $0.hasSuffix(".db") }
         let needs = hasDatabase && CommandPath(pasted).takesDatabase && !isElsewhere
         guard !needs || names || pasted.contains(where: { $0.contains("/") }) else { return .wrong("it lacks the database: snapsync \(command)") }

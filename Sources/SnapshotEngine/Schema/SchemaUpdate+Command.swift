@@ -274,7 +274,7 @@ extension SchemaUpdate {
             guard let table = found.table else {
                 throw SyncError(
                     .refused, step: .open, at: "\(device.database.path), table \(schema.table)", "dataset \(schema.name): there is no such table",
-                    hint: "run the same command with --remove \(schema.name), or make the table again")
+                    hint: "take it out: snapsync tables remove \(schema.name); or make the table again")
             }
             let before = try found.renamed()
             if found.isRenamed {
