@@ -273,6 +273,7 @@ import Testing
         try check(try scene.json("prune phone.db --keep-last 100 --keep-within 1s"), "prune --json")
         try scene.succeed("config set phone.db keep 1s")
         try check(try scene.json("status phone.db"), "status --json")
+        try scene.succeed("config set phone.db keep none")
         try scene.succeed("config set phone.db keep-last 1")
         try scene.age()
         try scene.succeed("generate phone.db --mark-read 2 --seed 4")
