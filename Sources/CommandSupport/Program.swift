@@ -47,8 +47,22 @@ package enum Program {
                 UsageError.exit(root.message(for: error), of: UsageError.name(of: root), text: text + "\n")
             }
             guard root.exitCode(for: error).isSuccess else { root.exit(withError: error) }
-            print(text.exact.split(separator: "\n", omittingEmptySubsequences: false).map(wrapped).joined(separator: "\n"))
+            let isHelp = text.exact.hasPrefix("OVERVIEW: ")
+            print(isHelp ? arranged(text) : text, terminator: isHelp ? "" : "\n")
         }
+    }
+
+    /// The help with the usage broken, and a command's own options before those that it shares with others, which the parser prints first.
+    private static func arranged(_ help: String) -> String {
+        var blocks = [""]
+        for line in help.exact.split(separator: "\n", omittingEmptySubsequences: false).map(wrapped) {
+            if line.isEmpty { blocks.append("") } else { blocks[blocks.count - 1] += line + "\n" }
+        }
+        let shared = blocks.filter { $0.exact.hasPrefix("COMMON OPTIONS:") || $0.exact.hasPrefix("OPTIONS FOR ") }
+        blocks.removeAll { block in shared.contains { $0.exact == block.exact } }
+        let own = blocks.lastIndex { $0.exact.hasPrefix("OPTIONS:") } ?? blocks.count - 1
+        blocks.insert(contentsOf: shared, at: own + 1)
+        return blocks.filter { !$0.isEmpty }.joined(separator: "\n")
     }
 
     /// A line of the help; the parser breaks all but the usage.

@@ -26,7 +26,7 @@ struct GenerateCommand: AsyncParsableCommand {
     var markRead: Int?
     @Option(name: .long, help: ArgumentHelp("The random seed.", valueName: "n"))
     var seed: UInt64 = 1
-    @OptionGroup var output: OutputOptions
+    @OptionGroup(title: "Common options") var output: OutputOptions
 
     func validate() throws {
         guard notifications >= 0, buckets >= 0 else { throw ValidationError("--notifications and --buckets must not be negative.") }

@@ -16,9 +16,9 @@ struct ShareCommand: AsyncParsableCommand {
             list it, view it and comment on it. Only the device that shared it can replace or remove it.
 
             EXAMPLES
-              snapsync-examples share publish /mnt/share/cloud --file garden.json --owner Anna
+              snapsync-examples share publish /mnt/share --file garden.json --owner Anna
               snapsync-examples share list /mnt/share/cloud
-              snapsync-examples share comment /mnt/share/cloud --project garden --name Ben --text "Lovely!"
+              snapsync-examples share comment /mnt/share --project x --name Ben --text Hi
             """,
         subcommands: [
             SharePublishCommand.self, ShareStatusCommand.self, ShareListCommand.self, ShareShowCommand.self, ShareRemoveCommand.self,
@@ -44,7 +44,7 @@ struct ShareListCommand: AsyncParsableCommand {
     var limit = 20
     @Option(name: .long, help: ArgumentHelp("Show this page of the list. Pages have --limit projects and start at 1.", valueName: "n"))
     var page = 1
-    @OptionGroup var output: OutputOptions
+    @OptionGroup(title: "Common options") var output: OutputOptions
 
     func validate() throws {
         guard limit >= 1, page >= 1 else { throw ValidationError("--limit and --page must be at least 1.") }
@@ -86,12 +86,12 @@ struct ShareShowCommand: AsyncParsableCommand {
         discussion: """
             EXAMPLES
               snapsync-examples share show /mnt/share/cloud --project garden
-              snapsync-examples share show tracker.db --project garden --json | jq '.items[].title'
+              snapsync-examples share show tracker.db --project garden --json
             """)
 
     @OptionGroup var share: ShareOptions
     @OptionGroup var project: ShareProjectOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup(title: "Common options") var output: OutputOptions
 
     func run() async throws {
         try await output.printer.run(.fetch) {
@@ -122,7 +122,7 @@ struct ShareStatusCommand: AsyncParsableCommand {
 
     @OptionGroup var share: ShareOptions
     @OptionGroup var project: ShareProjectOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup(title: "Common options") var output: OutputOptions
 
     func run() async throws {
         try await output.printer.run(.fetch) {
@@ -140,12 +140,12 @@ struct ShareCommentsCommand: AsyncParsableCommand {
         discussion: """
             EXAMPLES
               snapsync-examples share comments /mnt/share/cloud --project garden
-              snapsync-examples share comments tracker.db --project garden --json | jq -r '.comments[].text'
+              snapsync-examples share comments tracker.db --project garden --json
             """)
 
     @OptionGroup var share: ShareOptions
     @OptionGroup var project: ShareProjectOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup(title: "Common options") var output: OutputOptions
 
     func run() async throws {
         try await output.printer.run(.fetch) {
@@ -168,8 +168,8 @@ struct ShareCommentCommand: AsyncParsableCommand {
             output if it cannot be sent.
 
             EXAMPLES
-              snapsync-examples share comment /mnt/share/cloud --project garden --name Ben --text "Lovely!"
-              snapsync-examples share comment tracker.db --project garden --name Ben --text - < note.txt
+              snapsync-examples share comment /mnt/share --project x --name Ben --text Hi
+              snapsync-examples share comment a.db --project x --name Ben --text - < note
             """)
 
     @OptionGroup var share: ShareOptions
@@ -179,7 +179,7 @@ struct ShareCommentCommand: AsyncParsableCommand {
     var name: String
     @Option(name: .long, help: ArgumentHelp("The comment. Pass - to read standard input.", valueName: "text"))
     var text: String
-    @OptionGroup var output: OutputOptions
+    @OptionGroup(title: "Common options") var output: OutputOptions
 
     func validate() throws {
         guard !ShareLimits.isBlank(name), !ShareLimits.isBlank(text) else { throw ValidationError("--text and --name must not be blank.") }
@@ -222,7 +222,7 @@ struct ShareRemoveCommand: AsyncParsableCommand {
     @OptionGroup var share: ShareOptions
     @OptionGroup var device: ShareDeviceOptions
     @OptionGroup var project: ShareProjectOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup(title: "Common options") var output: OutputOptions
 
     func run() async throws {
         try await output.printer.run(.announce) {

@@ -16,7 +16,7 @@ struct SharePublishCommand: AsyncParsableCommand {
             never a mixture. If it is unchanged, no version is made. The file is described in docs/from-cloudkit.md.
 
             EXAMPLES
-              snapsync-examples share publish /mnt/share/cloud --file garden.json --owner Anna
+              snapsync-examples share publish /mnt/share --file garden.json --owner Anna
             """)
 
     @OptionGroup var share: ShareOptions
@@ -26,7 +26,7 @@ struct SharePublishCommand: AsyncParsableCommand {
     @Option(
         name: .long, help: ArgumentHelp("Read the project from this JSON file. Pass - to read standard input.", valueName: "file"), completion: .file())
     var file: String
-    @OptionGroup var output: OutputOptions
+    @OptionGroup(title: "Common options") var output: OutputOptions
 
     func validate() throws {
         guard !ShareLimits.isBlank(owner) else { throw ValidationError("--owner must not be blank.") }

@@ -48,6 +48,10 @@ import Testing
             #expect(run.text.contains("\n  snapsync \(words.joined(separator: " "))"), "\(run.text)")
             #expect(run.text == (try BuiltCommand.run(["help"] + words).text))
             #expect((command.abstract ?? "").hasSuffix("."))
+            #expect(run.text.split(separator: "\n").allSatisfy { $0.utf8.count <= 80 }, "\(words)")
+            for example in (command.discussion ?? "").split(separator: "\n") where example.hasPrefix("  ") {
+                #expect(run.text.contains("\n\(example)\n"), "\(words): it does not fit: \(example)")
+            }
             for argument in command.arguments ?? [] { #expect(argument.abstract?.isEmpty == false, "\(words) \(argument)") }
         }
         let all = try BuiltCommand.run(["--help"]).text

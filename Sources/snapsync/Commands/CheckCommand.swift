@@ -54,7 +54,7 @@ struct CheckCommand: AsyncParsableCommand {
     var at: Int?
     @OptionGroup var quietness: QuietOption
     @OptionGroup var outcome: OutcomeOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup(title: "Common options") var output: OutputOptions
 
     private var reads: Bool { readData || allVersions || local }
 

@@ -42,7 +42,7 @@ struct ConfigListCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var database: DatabaseFile
-    @OptionGroup var output: OutputOptions
+    @OptionGroup(title: "Common options") var output: OutputOptions
 
     func run() async throws {
         let path = try database.path()
@@ -66,7 +66,7 @@ struct ConfigGetCommand: AsyncParsableCommand {
     @OptionGroup var database: DatabaseFile
     @Argument(help: "The setting, as config list prints it.")
     var key: String
-    @OptionGroup var output: OutputOptions
+    @OptionGroup(title: "Common options") var output: OutputOptions
 
     func run() async throws {
         let path = try database.path()
@@ -104,7 +104,7 @@ struct ConfigSetCommand: AsyncParsableCommand {
     var value: String
     @Flag(name: .long, help: "With sync on: do not ask, and do not read the shared folder.")
     var yes = false
-    @OptionGroup var output: OutputOptions
+    @OptionGroup(title: "Common options") var output: OutputOptions
 
     enum Key: String, ExpressibleByArgument, CaseIterable {
         case sync, entitlement, keep

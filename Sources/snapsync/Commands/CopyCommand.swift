@@ -32,7 +32,7 @@ struct CopyCommand: AsyncParsableCommand {
     var from: String
     @Argument(help: "An empty place or an earlier copy: a folder, or s3://BUCKET/PREFIX.", completion: .directory)
     var to: String
-    @OptionGroup var output: OutputOptions
+    @OptionGroup(title: "Common options") var output: OutputOptions
 
     func run() async throws {
         try await output.printer.work("copy") { progress in

@@ -27,7 +27,7 @@ struct DiffCommand: AsyncParsableCommand {
     var dataset: String?
     @Flag(name: .long, help: "Also print the values that differ.")
     var values = false
-    @OptionGroup var output: OutputOptions
+    @OptionGroup(title: "Common options") var output: OutputOptions
 
     struct Side: ExpressibleByArgument {
         let side: DiffSide

@@ -23,7 +23,7 @@ struct ExplainCommand: AsyncParsableCommand {
     var error: String
     @Option(name: .long, help: "The language of the texts for users: en or it.")
     var language = ErrorLanguage.english
-    @OptionGroup var output: OutputOptions
+    @OptionGroup(title: "Common options") var output: OutputOptions
 
     func run() async throws {
         try await output.printer.run {

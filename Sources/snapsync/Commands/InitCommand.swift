@@ -63,8 +63,8 @@ struct InitCommand: AsyncParsableCommand {
             """)
     var freshness = false
     @OptionGroup var setup: SetupOptions
-    @OptionGroup var publishing: PublisherOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup(title: "Options for a device that publishes") var publishing: PublisherOptions
+    @OptionGroup(title: "Common options") var output: OutputOptions
 
     func validate() throws {
         guard !tables.isGiven || setup.datasets == nil else { throw ValidationError("Choose one of --datasets and --tables.") }
@@ -106,7 +106,7 @@ struct JoinCommand: AsyncParsableCommand {
               snapsync join copy.db /mnt/share/app --keep-local
               snapsync join laptop.db /mnt/share/app --peer
               snapsync join copy.db s3://team-data/app
-              snapsync join restored.db /mnt/share/app --writer --with-schema --take-over --name phone
+              snapsync join new.db /mnt/share/app --writer --take-over --name phone
               snapsync join new.db s3://team-data/app --recover < recovery-code.txt
             """)
 
@@ -131,8 +131,8 @@ struct JoinCommand: AsyncParsableCommand {
             """)
     var recover = false
     @OptionGroup var setup: SetupOptions
-    @OptionGroup var publishing: PublisherOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup(title: "Options for a device that publishes") var publishing: PublisherOptions
+    @OptionGroup(title: "Common options") var output: OutputOptions
 
     private var role: SyncRole { peer ? .peer : writer ? .writer : .reader }
 
@@ -159,7 +159,7 @@ struct JoinCommand: AsyncParsableCommand {
 struct NewLocation: ParsableArguments {
     @Argument(help: ArgumentHelp("The shared folder, or a bucket as s3://BUCKET/PREFIX. Default: SNAPSYNC_LOCATION."), completion: .directory)
     var location: String?
-    @OptionGroup var bucket: BucketOptions
+    @OptionGroup(title: "Options for a bucket") var bucket: BucketOptions
 
     func path() throws -> String {
         guard let location = location ?? LocationOption.ofEnvironment else {

@@ -25,7 +25,7 @@ struct LogCommand: AsyncParsableCommand {
     var limit: Int?
     @Flag(name: .long, help: "List all versions.")
     var all = false
-    @OptionGroup var output: OutputOptions
+    @OptionGroup(title: "Common options") var output: OutputOptions
 
     func validate() throws {
         guard row.count != 1 else { throw ValidationError("Pass the values of the key after the table.") }

@@ -18,7 +18,7 @@ struct PendingCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var look: LookOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup(title: "Common options") var output: OutputOptions
 
     func run() async throws {
         try await output.printer.run {

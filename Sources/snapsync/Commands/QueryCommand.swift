@@ -17,8 +17,8 @@ struct QueryCommand: AsyncParsableCommand {
 
             EXAMPLES
               snapsync query /mnt/share/cloud 'SELECT count(*) FROM notes'
-              snapsync query s3://backup/shop "SELECT * FROM products WHERE name = 'Bread'" --json
-              snapsync query phone.db 'SELECT * FROM notes' --at 2026-11-20T18:00:00Z --csv > notes.csv
+              snapsync query s3://backup/shop 'SELECT * FROM products' --json
+              snapsync query phone.db 'SELECT * FROM notes' --at 12 --csv > notes.csv
             """)
 
     @OptionGroup var place: LookOptions

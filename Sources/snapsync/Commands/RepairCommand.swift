@@ -36,7 +36,7 @@ struct RepairCommand: AsyncParsableCommand {
     @OptionGroup var trial: DryRunOption
     @Flag(name: .long, help: "On a reader: ask the publisher for a whole new version, and repair no file.")
     var requestFull = false
-    @OptionGroup var output: OutputOptions
+    @OptionGroup(title: "Common options") var output: OutputOptions
 
     func validate() throws {
         guard !requestFull || look.database != nil && !trial.dryRun else {

@@ -14,7 +14,7 @@ struct ServiceCommand: AsyncParsableCommand {
             not sync at the same time. The database stores the interval, and status --strict fails after three intervals without a success.
 
             EXAMPLES
-              (crontab -l; snapsync service cron /var/lib/app/phone.db --every 15m) | crontab -
+              (crontab -l; snapsync service cron app.db --every 15m) | crontab -
               snapsync service systemd phone.db --every 10m
               snapsync service systemd phone.db --watch
             """,
@@ -76,7 +76,7 @@ struct ServiceOptions: ParsableArguments {
     var checkRestore = false
     @OptionGroup var outcome: OutcomeOptions
     @OptionGroup var importing: ImportCommandOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup(title: "Common options") var output: OutputOptions
 
     static func validate(_ every: TimeSpan) throws {
         guard every.duration >= .seconds(1), every.duration.components.attoseconds == 0 else {

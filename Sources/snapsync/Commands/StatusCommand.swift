@@ -77,7 +77,7 @@ struct StatusCommand: AsyncParsableCommand {
     @Option(
         name: .long, help: ArgumentHelp("With --html: also show this shared folder or bucket. May be repeated.", valueName: "dir"), completion: .directory)
     var also: [String] = []
-    @OptionGroup var output: OutputOptions
+    @OptionGroup(title: "Common options") var output: OutputOptions
 
     func validate() throws {
         guard html?.isEmpty != true else { throw ValidationError("--html requires the name of a file.") }

@@ -23,7 +23,8 @@ struct SyncCommand: AsyncParsableCommand {
               snapsync sync phone.db -n --out tonight.plan
               snapsync sync phone.db --plan tonight.plan
               snapsync sync phone.db --allow-shrink notifications
-              snapsync sync phone.db --heartbeat https://monitor.example/ping/phone --on-failure 'echo "$SNAPSYNC_ERROR" | mail -s sync me'
+              snapsync sync phone.db --heartbeat https://monitor.example/ping/phone
+              snapsync sync phone.db --on-failure 'echo "$SNAPSYNC_ERROR" | mail me'
               */15 * * * * snapsync sync -q /var/lib/app/phone.db
             """)
 

@@ -41,7 +41,7 @@ struct TablesListCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var database: DatabaseFile
-    @OptionGroup var output: OutputOptions
+    @OptionGroup(title: "Common options") var output: OutputOptions
 
     func run() async throws {
         let path = try database.path()
@@ -66,7 +66,7 @@ extension TablesReport {
 /// The options of the commands that change which tables are synced.
 struct DescriptionOptions: ParsableArguments {
     @OptionGroup var database: DatabaseFile
-    @OptionGroup var output: OutputOptions
+    @OptionGroup(title: "Common options") var output: OutputOptions
 
     func update(_ request: DescriptionUpdateRequest) async throws {
         let path = try database.path()
@@ -196,7 +196,7 @@ struct TablesDescribeCommand: AsyncParsableCommand {
 
     @OptionGroup var database: DatabaseFile
     @OptionGroup var tables: TableOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup(title: "Common options") var output: OutputOptions
 
     func run() async throws {
         let path = try database.path()
@@ -225,7 +225,7 @@ struct TablesSQLCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var look: LookOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup(title: "Common options") var output: OutputOptions
 
     func run() async throws {
         try await output.printer.run {

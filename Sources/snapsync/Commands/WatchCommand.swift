@@ -41,7 +41,7 @@ struct WatchCommand: AsyncParsableCommand {
     var debounce = TimeSpan(.milliseconds(20), "20ms")
     @OptionGroup var outcome: OutcomeOptions
     @OptionGroup var importing: ImportCommandOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup(title: "Common options") var output: OutputOptions
 
     func validate() throws {
         guard poll.duration >= .milliseconds(100) else { throw ValidationError("--poll must be at least 100ms.") }

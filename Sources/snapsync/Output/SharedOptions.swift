@@ -25,7 +25,7 @@ struct LocationOption: ParsableArguments {
 /// A database, and another path of its location.
 struct DatabaseOptions: ParsableArguments {
     @OptionGroup var file: DatabaseFile
-    @OptionGroup var location: LocationOption
+    @OptionGroup(title: "Common options") var location: LocationOption
 
     /// The engine for this database.
     func engine(_ logger: Logger = Logger(label: "snapsync")) throws -> SyncEngine {
@@ -36,7 +36,7 @@ struct DatabaseOptions: ParsableArguments {
 /// The options of a command that works with the engine of a database.
 struct EngineArguments: ParsableArguments {
     @OptionGroup var database: DatabaseOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup(title: "Common options") var output: OutputOptions
 
     var printer: Printer { output.printer }
 
@@ -68,8 +68,8 @@ struct LookOptions: ParsableArguments {
             valueName: Place.databaseOrLocation),
         completion: .file())
     var place: String?
-    @OptionGroup var location: LocationOption
-    @OptionGroup var zone: ZoneOption
+    @OptionGroup(title: "Common options") var location: LocationOption
+    @OptionGroup(title: "Common options") var zone: ZoneOption
 
     func validate() { HintCommands.place = place }
 

@@ -48,7 +48,7 @@ struct ConflictsListCommand: AsyncParsableCommand {
 
             EXAMPLES
               snapsync conflicts phone.db
-              snapsync conflicts list phone.db --all --json | jq '.conflicts[].lost.entity | fromjson'
+              snapsync conflicts list phone.db --all --json | jq '.conflicts[].lost'
             """)
 
     @OptionGroup var options: EngineArguments

@@ -62,7 +62,7 @@ struct DeviceClaimCommand: AsyncParsableCommand {
     var name: String?
     @Option(name: .long, help: ArgumentHelp("Also store this path or bucket.", valueName: "dir"), completion: .directory)
     var location: String?
-    @OptionGroup var output: OutputOptions
+    @OptionGroup(title: "Common options") var output: OutputOptions
 
     func run() async throws {
         let path = try database.path()
@@ -91,7 +91,7 @@ struct DeviceMoveCommand: AsyncParsableCommand {
     @OptionGroup var database: DatabaseFile
     @Argument(help: "The new path or bucket.", completion: .directory)
     var location: String
-    @OptionGroup var output: OutputOptions
+    @OptionGroup(title: "Common options") var output: OutputOptions
 
     func run() async throws {
         let path = try database.path()

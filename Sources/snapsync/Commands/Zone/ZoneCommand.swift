@@ -39,7 +39,7 @@ struct ZoneListCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var look: LookOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup(title: "Common options") var output: OutputOptions
 
     private struct Zone: Encodable {
         let zone: String

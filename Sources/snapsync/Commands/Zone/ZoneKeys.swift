@@ -54,7 +54,7 @@ struct ZoneRotateKeysCommand: AsyncParsableCommand {
             EXAMPLES
               snapsync zone rotate-keys desk.db
               snapsync zone rotate-keys desk.db --new-recovery-code
-              snapsync zone rotate-keys desk.db --reseal && snapsync prune desk.db --keep-last 1
+              snapsync zone rotate-keys desk.db --reseal
             """)
 
     @OptionGroup var options: EngineArguments
