@@ -201,10 +201,10 @@ class Plain(Case):
 
     def test_the_command_line(self):
         for arguments, expected in [(["versions"], b"1 "), ([], b"folded\t8\n"), (["rows", "odd", "--at", "1"], b'{"id":1,"v":{"textBase64":"/0E="}}')]:
-            done = subprocess.run([sys.executable, "-m", "snapsync_reader", self.place.cloud, "--zone", ZONE, *arguments], cwd=os.path.join(HERE, "python"), capture_output=True)
+            done = subprocess.run([sys.executable, "-m", "snapsync_reader", self.place.cloud, *arguments], cwd=os.path.join(HERE, "python"), capture_output=True)
             self.assertEqual((done.returncode, done.stderr), (0, b""))
             self.assertIn(expected, done.stdout)
-        done = subprocess.run([sys.executable, "-m", "snapsync_reader", self.place.cloud, "--zone", ZONE, "--at", "9"], cwd=os.path.join(HERE, "python"), capture_output=True)
+        done = subprocess.run([sys.executable, "-m", "snapsync_reader", self.place.cloud, "--at", "9"], cwd=os.path.join(HERE, "python"), capture_output=True)
         self.assertEqual(done.returncode, 1)
 
     def test_over_http(self):

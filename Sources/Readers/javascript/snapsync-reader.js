@@ -262,7 +262,7 @@ function checkRecords(records, number) {
 /** A zone. `signatures` is null in a zone without signatures, otherwise "not verified". */
 export class Zone {
   /** Opens a zone of the cloud directory at `address`. `newest` is a version that exists, for servers that do not list folders. */
-  static async open(address, { zone = "private/ZentikSyncZone", newest = 1, fetch = (...request) => globalThis.fetch(...request) } = {}) {
+  static async open(address, { zone = "private/main", newest = 1, fetch = (...request) => globalThis.fetch(...request) } = {}) {
     const made = Object.assign(new Zone(), { files: new Files(String(address), fetch), zone, hint: newest, cache: new Map() });
     const read = path => within(path, async () => {
       const body = JSONText.document(await made.files.read(path, LIMIT.marker)), other = body.features?.filter(name => !FEATURES.includes(name)) ?? [];

@@ -13,7 +13,7 @@ def main():
     parser.add_argument("action", nargs="?", default="tables", choices=["versions", "tables", "rows", "held", "csv", "sqlite"])
     parser.add_argument("name", nargs="?", metavar="TABLE|FILE")
     parser.add_argument("--at", type=int, metavar="N", help="the version, by default the newest")
-    parser.add_argument("--zone", default="private/ZentikSyncZone", help="default: %(default)s")
+    parser.add_argument("--zone", default="private/main", help="default: %(default)s")
     parser.add_argument("--trust", metavar="WORDS", help="the fingerprint of the device that made a signed zone")
     parser.add_argument("--untyped", action="store_true", help="with sqlite: columns without declared types, which keep every value")
     parser.add_argument("--key", metavar="FILE", help="a file with the keys of a member, or with the recovery code, of an encrypted zone")

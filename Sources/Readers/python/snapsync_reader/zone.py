@@ -17,7 +17,7 @@ class Zone:
     recovery code, and `passphrase` if the key file is locked.
     """
 
-    def __init__(self, location, zone="private/ZentikSyncZone", trust=None, key=None, passphrase=None):
+    def __init__(self, location, zone="private/main", trust=None, key=None, passphrase=None):
         parts = [] if hasattr(location, "open") and hasattr(location, "list") else str(location).rstrip("/").split("/")
         if len(parts) > 2 and parts[-2] in ("private", "public"):
             location, zone = "/".join(parts[:-2]) or "/", "/".join(parts[-2:])
