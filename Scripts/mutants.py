@@ -24,12 +24,12 @@ from code_copy import ROOT, refresh
 # For each area its files, and the suites that must find its mutants.
 AREAS = {
     "merge": (["LocalStore/Merge", "SnapshotEngine/Conflicts"],
-              "RebaseTests|UniqueClashTests|ShiftedPeerTests|KeptEditTests|KeptReaderEditTests|MessageTests|ExactlyOnceTests|PeerSyncTests|RandomHistoryTests"),
-    "log": (["LocalStore/Track"], "LocalStoreTests|SchemaChangeTests|OwnRowsTests|RandomHistoryTests"),
+              "RebaseTests|UniqueClashTests|ShiftedPeerTests|KeptEditTests|KeptReaderEditTests|MessageTests|ExactlyOnceTests|PeerSyncTests|RandomHistoryTests|HeldRowTests|HeldColumnTests|ConflictTests"),
+    "log": (["LocalStore/Track"], "LocalStoreTests|SchemaChangeTests|OwnRowsTests|RandomHistoryTests|VanishedRowsTests|UntrackedEditTests|RewrittenTableCommandTests"),
     "publish": (["SnapshotEngine/Publish", "CloudStore/Log"],
-                "CloudStoreTests|ExportRunTests|DatasetExporterTests|SortedBlockSourceTests|ChangedBlocksTests|PeerSyncTests"),
+                "CloudStoreTests|ExportRunTests|DatasetExporterTests|SortedBlockSourceTests|ChangedBlocksTests|PeerSyncTests|FullExportTests|IdleSyncTests|AssetLimitTests|OperatorStatusTests"),
     "apply": (["SnapshotEngine/Receive", "LocalStore/Apply"],
-              "LocalStoreTests|ImportRunTests|FirstImportTests|ApplicationTriggerTests|UniqueValueTests|RequiredColumnTests|OwnRowsTests|RandomHistoryTests"),
+              "LocalStoreTests|ImportRunTests|FirstImportTests|ApplicationTriggerTests|UniqueValueTests|RequiredColumnTests|OwnRowsTests|RandomHistoryTests|VanishedRowsTests|TrackingCheckTests|RestoreTests|SchemaUpdateTests"),
     "disk": (["DirectoryCloud/Files", "DirectoryCloud/Repair"], "CloudStoreTests|RepairTests"),
 }
 
@@ -170,6 +170,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--count", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--first", type=int, default=1, help="the number of the first mutant that is tried: an earlier run may have been stopped")
     parser.add_argument("--area", choices=sorted(AREAS), nargs="+", default=sorted(AREAS))
     parser.add_argument("--list", action="store_true", help="print the mutants without building them")
     parser.add_argument("--copy", type=pathlib.Path, default=ROOT / ".build-mutants/copy", help="where the copy of the code is made")
@@ -194,6 +195,7 @@ def main():
         if not passed: stop(f"without a mutant the tests of {area} do not pass: {said}")
         print(f"{area}: {seconds:.0f} s without a mutant", flush=True)
     survivors = []
+    chosen = [place for place in chosen if place.number >= options.first]
     for place in chosen:
         passed, said, seconds = run_tests(options, AREAS[place.area][1], str(place.number))
         if passed: survivors.append(place)
