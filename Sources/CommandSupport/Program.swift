@@ -42,7 +42,12 @@ package enum Program {
                 UsageError(error.message, of: type(of: command)).exit()
             }
         } catch {
-            let text = root.fullMessage(for: error)
+            let path = CommandPath(words), first = words.dropFirst(path.count).first { !$0.exact.hasPrefix("-") }
+            let lacksDatabase = path.takesDatabase && Place.environment("SNAPSYNC_DB") == nil && !(first.map(Place.isThere) ?? false)
+            var text = root.fullMessage(for: error)
+            if lacksDatabase, ["Error: Missing expected argument", "Error: The value '"].contains(where: text.exact.hasPrefix) {
+                text = text.exact.split(separator: "\n", maxSplits: 1).joined(separator: "\n  The first argument is the database, unless SNAPSYNC_DB is set.\n")
+            }
             if root.exitCode(for: error) == .validationFailure, !text.isEmpty {
                 UsageError.exit(root.message(for: error), of: UsageError.name(of: root), text: text + "\n")
             }
@@ -98,15 +103,15 @@ package enum Program {
         guard path.takesDatabase, let standard = Place.environment("SNAPSYNC_DB") ?? location else { return try await root.asyncParseAsRoot(words) }
         var completed = words
         completed.insert(standard, at: path.count)
-        let given = try? await root.asyncParseAsRoot(words)
-        if let given, let place = HintCommands.place, isPlace(place) { return given }
-        if let command = try? await root.asyncParseAsRoot(completed) { return command }
-        HintCommands.place = nil
-        return try await root.asyncParseAsRoot(words)
+        let given = try? await root.asyncParseAsRoot(words), named = HintCommands.place
+        if let given, let named, path.takesLocation ? Place.isThere(named) : Place.isThere(named) && !Place.isLocation(named) { return given }
+        do { return try await root.asyncParseAsRoot(completed) } catch {
+            // What is named may be a database that does not exist yet.
+            HintCommands.place = named
+            if let given, named != nil { return given }
+            throw error
+        }
     }
-
-    /// Whether a word is an existing file or folder, or a bucket.
-    private static func isPlace(_ word: String) -> Bool { word.exact.hasPrefix("s3://") || FileManager.default.fileExists(atPath: word) }
 }
 
 /// A mistyped command: a word in a command's place that is no command. The argument parser takes such a word for an argument too many.

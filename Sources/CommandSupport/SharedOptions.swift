@@ -39,6 +39,9 @@ package enum Place {
         return place.exact.hasPrefix("s3://") || FileManager.default.fileExists(atPath: place, isDirectory: &isDirectory) && isDirectory.boolValue
     }
 
+    /// Whether an argument is an existing file or folder, or a bucket.
+    static func isThere(_ place: String) -> Bool { place.exact.hasPrefix("s3://") || FileManager.default.fileExists(atPath: place) }
+
     /// A variable of the environment; nil if it is empty.
     package static func environment(_ name: String) -> String? { System.environment(name).flatMap { $0.isEmpty ? nil : $0 } }
 }

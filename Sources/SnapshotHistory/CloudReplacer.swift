@@ -21,7 +21,7 @@ struct CloudReplacer: Sendable {
                 .nothingThere, step: .fetch, at: "zone \(device.zone)", "nothing has been published yet, so there is nothing to replace",
                 hint: "run snapsync export")
         }
-        let (found, lacking) = try await DatasetRestorer.all(of: head, only: nil, in: device.cloud, on: device)
+        let (found, lacking) = try await DatasetRestorer.all(of: head, only: nil, in: device.cloud, zone: device.zone, on: device)
         let act = "replacement of the location's version \(token.number)"
         let pin = try await UndoRecorder(device: device).pendingPin(of: token.number, act: act)
         let notes = warnings + lacking.map { "the zone has no dataset \($0) yet" }

@@ -35,7 +35,7 @@ package struct DatasetRestorer: Sendable {
     /// A restorer for each dataset that a state has, and the names of the datasets that it lacks.
     ///
     /// - Parameter row: the only row that is restored; nil for all.
-    package static func all(of state: ZoneState, only row: RestoredRow?, in cloud: CloudDatabase, on device: SyncContext) async throws -> (
+    package static func all(of state: ZoneState, only row: RestoredRow?, in cloud: CloudDatabase, zone: ZoneID, on device: SyncContext) async throws -> (
         found: [DatasetRestorer], lacking: [String]
     ) {
         var found: [DatasetRestorer] = [], lacking: [String] = []
@@ -44,7 +44,7 @@ package struct DatasetRestorer: Sendable {
                 lacking.append(schema.name)
                 continue
             }
-            let version = try await DatasetVersion(record, as: schema, in: cloud, zone: device.zone).loaded()
+            let version = try await DatasetVersion(record, as: schema, in: cloud, zone: zone).loaded()
             found.append(DatasetRestorer(schema: schema, version: version, database: device.database, key: row?.key))
         }
         return (found, lacking)

@@ -22,13 +22,16 @@ package struct LocalBackups: Sendable {
 
     private var path: String { Self.path(for: device.database.path) }
 
+    /// The zone of the backups. The database's own zone may be continued under another name.
+    package static let zone = ZoneID("main")
+
     /// Writes the datasets' rows, read from one state of the database.
     ///
     /// - Returns: the backup's number, and the sequence number of the last change that it includes.
     package func make(reason: String) async throws -> (number: Int, sequence: Int64) {
         let cloud = try DirectoryCloud.create(at: path, container: "iCloud.org.snapsync.kept", besideOthers: true)
-        _ = try await cloud.createZone(device.zone, creator: device.settings.device, publishers: .many)
-        let token = try await cloud.records(in: device.zone).token
+        _ = try await cloud.createZone(Self.zone, creator: device.settings.device, publishers: .many)
+        let token = try await cloud.records(in: Self.zone).token
         let number = (token?.number ?? 0) + 1
 
         let session = try ReadSession(device.database, readers: WorkerThreads.count + 1, consolidating: device.settings.datasets)
@@ -42,14 +45,14 @@ package struct LocalBackups: Sendable {
                 assets.append(fields.dataFile)
                 records.append(fields.record(of: schema))
             }
-            let creator = try await cloud.zone(device.zone).creator
+            let creator = try await cloud.zone(Self.zone).creator
             // The folder belongs to this device alone, so its clock is authoritative.
-            let clock = try await cloud.storeClock(in: device.zone)
+            let clock = try await cloud.storeClock(in: Self.zone)
             let draft = CommitDraft(device: creator, saving: records, clock: clock)
-            let commit = try await cloud.prepare(draft, after: token, in: device.zone)
+            let commit = try await cloud.prepare(draft, after: token, in: Self.zone)
             _ = try await cloud.publish(commit)
         } catch {
-            await cloud.discard(assets, in: device.zone)
+            await cloud.discard(assets, in: Self.zone)
             throw error
         }
         return (number, sequence)
@@ -58,7 +61,7 @@ package struct LocalBackups: Sendable {
     /// The existing backups, newest first; empty if the folder does not exist.
     package func all() async throws -> [LocalBackupReport] {
         guard let cloud = try open() else { return [] }
-        return try await cloud.history(in: device.zone).reversed().compactMap { commit -> LocalBackupReport? in
+        return try await cloud.history(in: Self.zone).reversed().compactMap { commit -> LocalBackupReport? in
             guard commit.changesData else { return nil }
             var reason = ""
             if case .string(let text) = commit.saved.first(where: { $0.type == CloudRecord.backupType })?.fields["reason"] { reason = text }
@@ -75,7 +78,7 @@ package struct LocalBackups: Sendable {
             throw SyncError(
                 .nothingThere, step: .fetch, at: path, "the folder with copy \(number) is gone", hint: "look for it in a backup; nothing was changed")
         }
-        return (cloud, try await cloud.records(in: device.zone, at: number, notBefore: nil))
+        return (cloud, try await cloud.records(in: Self.zone, at: number, notBefore: nil))
     }
 
     /// Removes old backups. No other device reads them, so no grace period is needed.
@@ -86,16 +89,16 @@ package struct LocalBackups: Sendable {
             if !dryRun { try SyncError.at(.store) { try removeAll() } }
             return PruneReport(dryRun: dryRun, copies: copies.map(\.number), byteCount: copies.reduce(0) { $0 + $1.size })
         }
-        let creator = try await cloud.zone(device.zone).creator
+        let creator = try await cloud.zone(Self.zone).creator
         var policy = policy
         (policy.minimumAge, policy.grace) = (.zero, .zero)
         let pruner = ZonePruner(
-            cloud: cloud, zone: device.zone, device: creator, token: nil, intended: nil, policy: policy, now: device.now()
+            cloud: cloud, zone: Self.zone, device: creator, token: nil, intended: nil, policy: policy, now: device.now()
         ) { checkpoint, record in
-            let token = try await cloud.records(in: device.zone).token
-            var draft = CommitDraft(device: creator, saving: [record.record], clock: try await cloud.storeClock(in: device.zone))
-            draft.checkpoint = try await cloud.placeCheckpoint(at: checkpoint, in: device.zone)
-            return try await cloud.publish(cloud.prepare(draft, after: token, in: device.zone)).number
+            let token = try await cloud.records(in: Self.zone).token
+            var draft = CommitDraft(device: creator, saving: [record.record], clock: try await cloud.storeClock(in: Self.zone))
+            draft.checkpoint = try await cloud.placeCheckpoint(at: checkpoint, in: Self.zone)
+            return try await cloud.publish(cloud.prepare(draft, after: token, in: Self.zone)).number
         }
         return try await pruner.run(dryRun: dryRun)
     }
@@ -121,7 +124,7 @@ package struct LocalBackups: Sendable {
             return known.reduce(device.now()) { max($0, $1) }
         }
         let exporter = DatasetExporter(schema: schema, shape: shape, session: session, previous: nil, syncTimestamp: now, progress: nil)
-        let writer = try await cloud.newAsset(for: schema.recordName, number: number, kind: .snapshot, in: device.zone)
+        let writer = try await cloud.newAsset(for: schema.recordName, number: number, kind: .snapshot, in: Self.zone)
         do {
             guard case .stored(let asset, let report) = try exporter.run(into: writer) else {
                 throw SyncError(.inputOutput, step: .store, at: path, "a copy of \(schema.name) was not written")
@@ -141,7 +144,17 @@ extension SyncEngine {
     ///
     /// A policy that keeps the last 0 removes all of them.
     package func pruneCopies(_ policy: RetentionPolicy, dryRun: Bool = false) async throws -> PruneReport {
-        try await locked { try await LocalBackups(device: device()).prune(policy, dryRun: dryRun) }
+        try await locked {
+            let backups = LocalBackups(device: try device()), report = try await backups.prune(policy, dryRun: dryRun)
+            if !dryRun {
+                let left = Set(try await backups.all().map(\.number))
+                // What is gone cannot be brought back.
+                try database.write { transaction in
+                    if let copy = try transaction.state.undoPoint()?.copy, !left.contains(copy) { try transaction.state.undoPoint.set(nil) }
+                }
+            }
+            return report
+        }
     }
 }
 

@@ -47,6 +47,7 @@ struct StateRestorer: Sendable {
         let version: Int?
         let state: ZoneState
         let cloud: CloudDatabase
+        let zone: ZoneID
         /// Whether this database was in the state before. Then it is taken as it was, broken references included.
         let wasHere: Bool
         /// The only row that is restored; nil for all.
@@ -56,7 +57,7 @@ struct StateRestorer: Sendable {
     /// Restores `source`. `act` names the operation, for the message of a later `undo`.
     func run(_ source: Source, act: String) async throws -> RestoreReport {
         let warnings = try device.keepTracking()
-        let (found, lacking) = try await DatasetRestorer.all(of: source.state, only: source.row, in: source.cloud, on: device)
+        let (found, lacking) = try await DatasetRestorer.all(of: source.state, only: source.row, in: source.cloud, zone: source.zone, on: device)
         let before = try await UndoRecorder(device: device).keep(act: act)
         let notes = warnings + lacking.map { "\(source.name) has no dataset \($0); its table stays as it is" } + (source.row == nil ? leftOut(source) : [])
         return try device.database.withoutRollbacks {
@@ -151,7 +152,8 @@ extension SyncEngine {
                 }
             // Find the version before the import, so that nothing is changed if it does not exist.
             let source = StateRestorer.Source(
-                name: "version \(number)", version: number, state: try await finder.state(of: number), cloud: device.cloud, wasHere: false, row: row)
+                name: "version \(number)", version: number, state: try await finder.state(of: number), cloud: device.cloud, zone: device.zone, wasHere: false,
+                row: row)
             _ = try await ImportRun(device: device, progress: progress).importNewest()
             return try await StateRestorer(device: device, progress: progress).run(
                 source, act: "restore of \(row == nil ? "" : "a row of ")version \(number)")
@@ -171,10 +173,10 @@ extension SyncEngine {
             let source: StateRestorer.Source
             if let copy = point.copy {
                 let (cloud, state) = try await LocalBackups(device: device).state(of: copy)
-                source = StateRestorer.Source(name: name, version: nil, state: state, cloud: cloud, wasHere: true)
+                source = StateRestorer.Source(name: name, version: nil, state: state, cloud: cloud, zone: LocalBackups.zone, wasHere: true)
             } else {
                 let state = try await VersionFinder(cloud: device.cloud, zone: device.zone, token: nil).state(of: point.version)
-                source = StateRestorer.Source(name: name, version: point.version, state: state, cloud: device.cloud, wasHere: true)
+                source = StateRestorer.Source(name: name, version: point.version, state: state, cloud: device.cloud, zone: device.zone, wasHere: true)
             }
             // A reader does not publish its rows, so it needs no import before it restores them.
             if device.settings.role.publishes { _ = try await ImportRun(device: device, progress: progress).importNewest() }

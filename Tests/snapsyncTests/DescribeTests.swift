@@ -209,7 +209,7 @@ import Testing
     @Test(arguments: [
         ("--tables nope", 78, "there is no table nope"), ("--tables search", 78, "search is a virtual table"),
         ("--tables search_data", 78, "belongs to the virtual table search"), ("--tables titles", 78, "titles is a view"),
-        ("--tables all --exclude nope", 78, "correct --exclude"), ("--tables entries --timestamp shelves=code", 78, "is not synced"),
+        ("--tables all --exclude nope", 78, "correct the name"), ("--tables entries --timestamp shelves=code", 78, "is not synced"),
         ("--tables all --datasets a.json", 64, "Choose one of"), ("--exclude loose --built-in", 64, "--built-in cannot be combined"),
         ("--timestamp x", 64, "--timestamp requires"),
     ])

@@ -124,7 +124,7 @@ import Testing
         let scene = try Scene.phone()
         try scene.succeed("init other.db elsewhere --built-in --name other")
         try scene.refuse("copy cloud elsewhere", exit: 78, saying: ["not a copy of"])
-        try scene.refuse("copy cloud cloud", exit: 78, saying: ["not copied into itself"])
+        for inner in ["cloud", "cloud/inner"] { try scene.refuse("copy cloud \(inner)", exit: 78, saying: ["not copied into itself"]) }
         try scene.refuse("copy missing copy", exit: 69, saying: ["missing"])
         try FileManager.default.createDirectory(atPath: scene.scratch.path("full"), withIntermediateDirectories: false)
         try scene.scratch.write("mine", to: "full/letter.txt")

@@ -165,6 +165,20 @@ import Testing
         #expect(late.status == 75 && late.errorText.contains("zone private/ZentikSyncZone-sealed"), "\(late.errorText)")
     }
 
+    /// Copies of earlier data belong to the database, whichever zone goes on.
+    @Test func keptCopiesStayReadable() throws {
+        let scene = try Scene.phone()
+        try scene.markRead(1)
+        try scene.sync("phone")
+        for line in ["restore phone.db 1", "undo phone.db"] { try scene.succeed(line) }
+        try scene.succeed("zone sign phone.db")
+        #expect(try scene.succeed("status phone.db").contains("  copy 1 of "))
+        #expect(try scene.succeed("undo phone.db").hasPrefix("the data are now those of the state before the undo"))
+        try scene.succeed("prune phone.db --copies --keep-last 0")
+        #expect(!(try scene.succeed("status phone.db").contains("  copy ")))
+    }
+
+
     /// Whoever can write the store takes the last version away and goes on in the clear.
     @Test func nobodyGoesBackToTheZoneThatWasLeft() throws {
         let scene = try plainZone()

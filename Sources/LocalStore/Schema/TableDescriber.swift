@@ -71,7 +71,7 @@ package struct TableDescriber: TransactionPart {
 extension TableDescriber {
     /// The tables to describe. Records those that are left out.
     private func choose(_ request: DescriptionRequest, from catalog: TableCatalog, noting description: inout DatabaseDescription) throws -> [String] {
-        func find(_ name: String, _ option: String) throws -> String {
+        func find(_ name: String) throws -> String {
             if let table = catalog.tables.first(where: { $0.folded == name.folded }) { return table }
             let lowercased = name.folded
             let reason: String
@@ -85,17 +85,17 @@ extension TableDescriber {
                 reason = "there is no table \(name)"
             }
             let known = catalog.tables.isEmpty ? "the database has no tables of an application" : "the tables are \(catalog.tables.joined(separator: ", "))"
-            throw SyncError(database: .schemaMismatch, at: path, reason, hint: "correct \(option): \(known)")
+            throw SyncError(database: .schemaMismatch, at: path, reason, hint: "correct the name: \(known)")
         }
         let skipped = Set(
             try request.skipped.compactMap { name -> ExactText? in
                 // Virtual tables are left out anyway, so naming one is not an error.
                 if catalog.virtual.contains(where: { $0.folded == name.folded }) { return nil }
-                return try find(name, "--exclude").exact
+                return try find(name).exact
             })
-        let wanted = Set(try request.tables.map { try $0.map { try find($0, "--tables").exact } } ?? catalog.tables.map(\.exact))
+        let wanted = Set(try request.tables.map { try $0.map { try find($0).exact } } ?? catalog.tables.map(\.exact))
         for (table, _) in request.timestamps {
-            let name = try find(table, "--timestamp").exact
+            let name = try find(table).exact
             guard wanted.contains(name), !skipped.contains(name) else {
                 throw SyncError(database: .schemaMismatch, at: path, "the table \(name) is not synced", hint: "correct --timestamp")
             }

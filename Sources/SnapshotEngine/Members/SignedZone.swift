@@ -201,7 +201,7 @@ struct SealedJoin {
         guard request.recovery == nil else {
             throw SyncError(
                 .refused, step: .open, at: "zone \(id)", ring == nil ? "nothing has been published yet" : "the recovery code is not the zone's",
-                hint: "it may be that of another zone, or an earlier one: key rotate --new-recovery-code makes another")
+                hint: "it may be that of another zone, or an earlier one: snapsync zone rotate-keys --new-recovery-code on a member makes another")
         }
         try await ask(zone, request, as: keys.publicKeys, hasVersions: state.token != nil)
     }

@@ -3,7 +3,7 @@ import LocalStore
 import SnapshotVersions
 import StrictText
 
-/// The result of `key rotate`.
+/// The result of `zone rotate-keys`.
 package struct KeyRotationReport: Sendable, Encodable {
     package let zone: String
     /// The epoch of the new keys.

@@ -282,6 +282,6 @@ struct LeftZoneFacts: Sendable {
             id,
             "zone \(zone.name), which this one goes on from, has \(Format.count(data.count, "file")) with data (\(Format.bytes(data.byteCount)))",
             means: isSealed ? "whoever can read the store can read them" : "they are not signed",
-            do: "snapsync \(isSealed ? "seal" : "sign") --prune-old removes them, on a device that publishes and has left that zone")
+            do: "snapsync zone \(isSealed ? "encrypt" : "sign") --prune-old removes them, on a device that publishes and has left that zone")
     }
 }

@@ -34,13 +34,19 @@ extension SyncEngine {
                         one("sync", try transaction.settings.preference().choice.rawValue, canBeSet: true),
                         one("entitlement", try transaction.settings.entitlementFile(), canBeSet: true),
                         one("asset-limit", "\(more.assetLimit)", canBeSet: true),
-                        one("keep", more.retention?.keepWithin.map { "\($0)s" }, canBeSet: true),
+                        one("keep", more.retention?.keepWithin.map(Self.span), canBeSet: true),
                         one("keep-last", more.retention?.keepLast.map(String.init), canBeSet: true),
-                        one("interval", more.interval.map { "\($0)s" }),
+                        one("interval", more.interval.map(Self.span)),
                         one("location", settings.cloud), one("zone", settings.zone), one("role", settings.role.rawValue), one("name", settings.device),
                     ])
             }
         }
+    }
+
+    /// A time span as `config set` takes it: `30d`.
+    private static func span(_ seconds: Int) -> String {
+        let (unit, factor) = [("d", 86_400), ("h", 3600), ("m", 60)].first { seconds % $0.1 == 0 } ?? ("s", 1)
+        return "\(seconds / factor)\(unit)"
     }
 
     /// Sets one of the rules of automatic retention, and keeps the other.

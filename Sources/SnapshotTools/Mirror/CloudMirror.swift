@@ -54,6 +54,10 @@ public struct CloudMirror: Sendable {
     private func copy(_ progress: ProgressHandler?) async throws -> MirrorReport {
         let source = try CloudLocation.open(from)
         let identity = try await source.identity()
+        let (outer, inner) = (URL(fileURLWithPath: from).standardizedFileURL.path, URL(fileURLWithPath: to).standardizedFileURL.path)
+        guard CloudLocation.isBucket(from) || !"\(inner)/".exact.hasPrefix("\(outer)/") else {
+            throw SyncError(.refused, step: .store, at: to, "a location is not copied into itself", hint: "give another place")
+        }
         let (target, isNew) = try CloudLocation.create(at: to, copyOf: identity)
         let there = try await target.identity()
         guard there == identity else {

@@ -21,24 +21,12 @@ struct RestoreCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var options: EngineArguments
-    @Argument(help: ArgumentHelp("The version, kept or pinned, or a time (RFC 3339), for the newest version before it.", valueName: "version|time"))
-    var moment: Moment
+    @Argument(
+        help: ArgumentHelp(
+            "The version, kept or pinned, or a time such as 2026-11-20T18:00:00Z, for the newest version at that time.", valueName: "version|time"))
+    var moment: VersionOption.Moment
     @Argument(help: ArgumentHelp("Restore only the row with this key.", valueName: "table key"))
     var row: [String] = []
-
-    struct Moment: ExpressibleByArgument {
-        let target: RestoreTarget
-
-        init?(argument: String) {
-            if let number = Int(argument), number >= 1 {
-                target = .version(number)
-            } else if let instant = try? Instant(parsing: argument) {
-                target = .before(instant)
-            } else {
-                return nil
-            }
-        }
-    }
 
     func validate() throws {
         guard row.count != 1 else { throw ValidationError("Pass the values of the key after the table.") }
