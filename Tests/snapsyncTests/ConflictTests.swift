@@ -69,7 +69,7 @@ import Testing
             let report = try scene.json("sync \(order[1]).db")
             #expect((report["imported"] as? [String: Any])?["conflicts"] as? Int == 1)
             #expect(
-                try scene.succeed("status \(order[1]).db").contains("1 edit lost and not yet reviewed; see: snapsync conflicts"))
+                try scene.succeed("status \(order[1]).db").contains("1 edit lost and not yet reviewed; see: snapsync conflicts \(order[1]).db"))
             try settle(scene)
             #expect(try scene.database("a.db").query("SELECT title FROM task WHERE id = 't1'") == "by b")
             #expect(try entries(scene, order[0]).isEmpty)

@@ -98,13 +98,15 @@ import Testing
         #expect(try scene.succeed("show a.db notes_data --at 1").contains(#"{"id":"1"}"#))
     }
 
-    @Test func versionFromBeforeATimeIsFound() throws {
+    @Test func versionOfATimeIsFound() throws {
         let scene = try Scene.phone()
         let first = try scene.contents("phone.db")
         try scene.publishMore(2)
         let versions = try #require(try scene.json("log cloud")["versions"] as? [[String: Any]])
-        let second = try #require(versions[1]["timestamp"] as? String)
-        #expect(try scene.json("restore phone.db \(second)")["version"] as? Int == 1)
+        let (second, oldest) = (try #require(versions[1]["timestamp"] as? String), try #require(versions[2]["timestamp"] as? String))
+        // A version counts from its own time on, as query and get take it.
+        #expect(try scene.json("restore phone.db \(second)")["version"] as? Int == 2)
+        #expect(try scene.json("restore phone.db \(oldest)")["version"] as? Int == 1)
         #expect(try scene.contents("phone.db") == first)
         try scene.refuse("restore phone.db 2001-01-01T00:00:00Z", exit: 66, saying: ["no version from before"], watching: ["phone.db"])
         try scene.refuse("restore phone.db 9", exit: 66, saying: ["no such version yet"], watching: ["phone.db"])

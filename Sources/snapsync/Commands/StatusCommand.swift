@@ -187,7 +187,7 @@ extension StatusReport {
             say("  \(dataset.name): \(version), \(changes)\(size)", stays ? .attention : nil)
         }
         if conflicts > 0 {
-            say("  \(Format.count(conflicts, "edit")) lost and not yet reviewed; see: snapsync conflicts", .attention)
+            say("  \(Format.count(conflicts, "edit")) lost and not yet reviewed; \(HintCommands().complete("see: snapsync conflicts"))", .attention)
         }
         if let undo { say("  snapsync undo brings back \(undo)") }
         for copy in copies {
@@ -214,7 +214,8 @@ extension StatusReport {
     private func leftover(_ left: LeftZone) -> String {
         if left.isRemoved { return ", whose versions were removed" }
         let command = signature?.isSealed == true ? "encrypt" : "sign"
-        return ", whose versions can still be read by whoever can read the store, unless they were removed: snapsync zone \(command) --prune-old"
+        let prune = HintCommands().complete("snapsync zone \(command) --prune-old")
+        return ", whose versions can still be read by whoever can read the store, unless they were removed: \(prune)"
     }
 
     private var messageLines: [Line] {
@@ -225,7 +226,8 @@ extension StatusReport {
             counts.waiting > 0 ? "\(Format.count(counts.waiting)) to be decided here" : nil,
         ].compactMap(\.self)
         return (told.isEmpty ? [] : [Line("  edits of readers: \(told.joined(separator: ", "))", counts.missing > 0 ? .attention : nil)])
-            + (counts.overlays > 0 ? [Line("  \(Format.count(counts.overlays)) changed here and kept here: snapsync pending says why")] : [])
+            + (counts.overlays > 0
+                ? [Line("  \(Format.count(counts.overlays)) changed here and kept here: \(HintCommands().complete("snapsync pending lists why"))")] : [])
     }
 
     private func line(_ retention: RetentionReport) -> String {

@@ -101,7 +101,10 @@ extension SyncPlan {
         var lines = ["\(database): \(role) \(device), here is \(here), the location has \(there)"]
         lines += refusals.map { "  would stop: \($0)" }
         if isEmpty { lines.append("  a sync would change nothing") }
-        if waitingEdits > 0 { lines.append("  \(Format.count(waitingEdits, "edit")) of readers would be decided (snapsync pending lists what waits)") }
+        if waitingEdits > 0 {
+            lines.append(
+                "  \(Format.count(waitingEdits, "edit")) of readers would be decided \(HintCommands().complete("(snapsync pending lists what waits)"))")
+        }
         for dataset in datasets {
             lines.append("  \(dataset.name)")
             lines.append(

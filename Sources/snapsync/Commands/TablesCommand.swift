@@ -242,7 +242,9 @@ struct TablesSQLCommand: AsyncParsableCommand {
 extension DescriptionUpdateReport {
     /// The changes that were made, and the next step.
     fileprivate var lines: [String] {
-        let others = otherTables.isEmpty ? [] : ["not synced: \(otherTables.joined(separator: ", ")) (add them with snapsync tables add)"]
+        let others =
+            otherTables.isEmpty
+            ? [] : ["not synced: \(otherTables.joined(separator: ", ")); \(HintCommands().complete("to add one: snapsync tables add")) TABLE"]
         guard !changes.isEmpty else { return ["\(database): the descriptions are up to date"] + others }
         return changes.map(\.sentence) + others + (willPublish ? ["the next sync publishes it: snapsync sync \(database.shellWord)"] : [])
     }

@@ -106,7 +106,8 @@ extension MembersReport {
                 "  \(request.device) asks to be a \(request.role): \(request.fingerprint), \(request.at)"
                     + (request.isNameTaken ? "; a member has that name, with other keys" : "")
             }
-            + (requests.contains { !$0.isNameTaken } ? ["  compare the words with those on the device, then: snapsync zone approve NAME"] : [])
+            + (requests.contains { !$0.isNameTaken }
+                ? [HintCommands().complete("  compare the words with those of the device; then: snapsync zone approve NAME")] : [])
     }
 }
 

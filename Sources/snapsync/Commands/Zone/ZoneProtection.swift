@@ -48,7 +48,8 @@ extension TurnOverReport {
             + [
                 isEarlierRemoved
                     ? "  \(left) were removed"
-                    : "  \(left) stay, readable for whoever can read the store, until: snapsync zone \(isSealed ? "encrypt" : "sign") --prune-old"
+                    : "  \(left) stay, readable for whoever can read the store, until: "
+                        + HintCommands().complete("snapsync zone \(isSealed ? "encrypt" : "sign") --prune-old")
             ] + (isEarlierRemoved ? [] : pins) + warnings.map { "  warning: \($0)" }
     }
 
@@ -67,7 +68,7 @@ extension TurnOverReport {
             + (toApprove.isEmpty
                 ? []
                 : [
-                    "  \(toApprove.joined(separator: ", ")) \(willAsk ? "would ask" : toApprove.count == 1 ? "asks" : "ask") to be a member with the next sync there; compare the words, then: snapsync zone approve NAME"
+                    "  \(toApprove.joined(separator: ", ")) \(willAsk ? "would ask" : toApprove.count == 1 ? "asks" : "ask") to be a member with the next sync there; \(HintCommands().complete("compare the words, then: snapsync zone approve NAME"))"
                 ])
     }
 }
