@@ -44,7 +44,7 @@ import Testing
         let said = try scene.succeed("zone encrypt phone.db")
         #expect(said.contains("zone ZentikSyncZone goes on as the sealed zone ZentikSyncZone-sealed, which has version 1"), "\(said)")
         #expect(said.contains("the recovery code, shown this once and stored nowhere: "), "\(said)")
-        #expect(said.contains("readable for whoever can read the store, until: snapsync zone encrypt --prune-old"), "\(said)")
+        #expect(said.contains("readable for whoever can read the store, until: snapsync zone encrypt phone.db --prune-old"), "\(said)")
         let words = try words("phone", in: scene, zone: "ZentikSyncZone-sealed")
 
         // The reader asks, waits, and keeps what was changed there.
