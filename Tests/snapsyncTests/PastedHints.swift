@@ -67,7 +67,8 @@ enum PastedHints {
 
     private static func pasted(_ command: String, in clause: String, after words: [String]) -> Pasted {
         guard !command.contains("\""), !command.contains("'"), !command.contains("…"), !command.contains("|") else { return .prose }
-        let said = command.split(separator: " ").prefix { $0 != "&&" }.map { $0.trimmingCharacters(in: [",", ".", ":", "\"", "}"]) }.map { $0 == "N" ? "1" : $0 }
+        let said = command.split(separator: " ").prefix { $0 != "&&" }.map { $0.trimmingCharacters(in: [",", ".", ":", "\"", "}"]) }
+            .map { $0 == "N" ? "1" : $0 }
         guard let first = said.first, Snapsync.configuration.subcommands.contains(where: { $0.configuration.commandName == first }) else { return .prose }
         let isElsewhere = [" on ", " there", "have the writer run"].contains { " \(clause)".contains($0) }, path = CommandPath(said)
         // A command ends where prose begins, which its options never follow.
