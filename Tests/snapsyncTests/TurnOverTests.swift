@@ -178,7 +178,6 @@ import Testing
         #expect(!(try scene.succeed("status phone.db").contains("  copy ")))
     }
 
-
     /// Whoever can write the store takes the last version away and goes on in the clear.
     @Test func nobodyGoesBackToTheZoneThatWasLeft() throws {
         let scene = try plainZone()
