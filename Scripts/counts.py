@@ -24,24 +24,25 @@ CEILINGS = [
     ("functions with three unlabelled parameters", 0, 0),
     ("functions with more than seven parameters", 13, 0),
     ("lines of Tests", 49_950, 40_000),
-    ("lines of Scripts, Benchmarks and Makefile", 1_445, 1_000),
+    ("lines of Scripts, Benchmarks and Makefile", 1_455, 1_000),
     ("words of README and docs", 44_750, 45_000),
     ("semicolons in 1,000 words", 1.5, 1.5),
 ]
 
-# Turns of phrase that a reader stumbles over, in 1,000 words of README and docs: name, ceiling, what finds one.
+# Turns of phrase that a reader stumbles over, in 1,000 words: name, ceilings for README and docs, for help and messages, and for comments of the code; what
+# finds one.
 PHRASES = [
-    ("nobody, nothing", 0.2, r"\b(?:nobody|nothing)\b"),
-    ("a page or a program that says, tells", 0.3, r"\b(?:says?|tells?|told)\b"),
-    ("at a reader", 0.1, r"\bat (?:a |an |the |each |every |another )?(?:readers?|writers?|peers?|publishers?|devices?)\b"),
-    ("whoever, what is", 0.6, r"\b(?:whoever|whom|what (?:is|was|are|were))\b"),
-    ("bare exit codes", 0.1, r"\((?:64|65|66|69|74|75|77|78)\)"),
-    ("stays, goes on, lies, gives way", 0.4, r"\b(?:stays?|go(?:es)? on|lies|stands|comes? back|gives? way|travels?)\b"),
-    ("that is there", 0.1, r"\b(?:that|which) (?:is|are|was|were) there\b"),
-    ("too, all the same, else", 0.1, r", too\b|\ball the same\b|\bElse\b"),
-    ("mend, anew, shall, take over", 0.1, r"\b(?:mends?|mended|anew|shall|on trial|takes? over|taken over)\b"),
+    ("nobody, nothing", 0.2, 3.1, 2.0, r"\b(?:nobody|nothing)\b"),
+    ("a page or a program that says, tells", 0.3, 1.6, 1.5, r"\b(?:says?|tells?|told)\b"),
+    ("at a reader", 0.1, 0.1, 0.2, r"\bat (?:a |an |the |each |every |another )?(?:readers?|writers?|peers?|publishers?|devices?)\b"),
+    ("whoever, what is", 0.6, 1.5, 0.5, r"\b(?:whoever|whom|what (?:is|was|are|were))\b"),
+    ("bare exit codes", 0.1, 0.1, 0.1, r"\((?:64|65|66|69|74|75|77|78)\)"),
+    ("stays, goes on, lies, gives way", 0.4, 1.9, 1.4, r"\b(?:stays?|go(?:es)? on|lies|stands|comes? back|gives? way|travels?)\b"),
+    ("that is there", 0.1, 0.2, 0.1, r"\b(?:that|which) (?:is|are|was|were) there\b"),
+    ("too, all the same, else", 0.1, 0.3, 0.2, r", too\b|\ball the same\b|\bElse\b"),
+    ("mend, anew, shall, take over", 0.1, 0.6, 0.1, r"\b(?:mends?|mended|anew|shall|on trial|takes? over|taken over)\b"),
 ]
-CEILINGS += [(f"in 1,000 words: {name}", ceiling, 0) for name, ceiling, _ in PHRASES]
+CEILINGS += [(f"{where}: {name}", ceilings[i], 0) for i, where in enumerate(("pages", "messages", "comments")) for name, *ceilings, _ in PHRASES]
 
 # Operations on characters: name, ceiling, what finds one, a line that it finds, and one that it does not.
 CHARACTERS = [
@@ -82,6 +83,16 @@ def prose(text):
     return re.sub(r"`[^`\n]*`|\]\([^)]*\)|^\|[ :|-]+\|$", " ", text, flags=re.M)
 
 
+def messages(sources):
+    """What the program prints: the texts of the code that are more than a word."""
+    found = []
+    for text in sources:
+        text = re.sub(r"^\s*//.*$", "", text, flags=re.M)
+        blocks = re.findall(r'"""\n(.*?)"""', text, re.S)
+        found += blocks + [one for one in re.findall(r'"((?:[^"\\\n]|\\.)*)"', re.sub(r'""".*?"""', "", text, flags=re.S)) if " " in one]
+    return "\n".join(found)
+
+
 def counts():
     sources = list(texts("Sources", ".swift", ".c", ".h"))
     modules = {}
@@ -104,7 +115,9 @@ def counts():
     yield lines(texts("Scripts")) + lines(texts("Benchmarks")) + (ROOT / "Makefile").read_text().count("\n")
     yield words
     yield round(plain.count(";") / thousands, 2)
-    for _, _, pattern in PHRASES: yield round(len(re.findall(pattern, plain)) / thousands, 2)
+    comments = "\n".join(line.strip()[3:] for _, text in sources for line in text.split("\n") if line.lstrip().startswith("///"))
+    for text in (plain, messages(text for path, text in sources if path.suffix == ".swift"), comments):
+        for *_, pattern in PHRASES: yield round(1000 * len(re.findall(pattern, text)) / len(text.split()), 2)
     code = [line for path, text in sources if path.suffix == ".swift" for line in text.split("\n") if not line.lstrip().startswith("//")]
     for name, _, pattern, bad, good in CHARACTERS:
         assert re.search(pattern, bad) and not re.search(pattern, good), name
