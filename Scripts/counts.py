@@ -16,8 +16,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 # Name, ceiling, goal.
 CEILINGS = [
-    ("lines of Sources", 69_335, 58_000),
-    ("lines of Sources without comments", 51_225, 44_000),
+    ("lines of Sources", 69_350, 58_000),
+    ("lines of Sources without comments", 51_240, 44_000),
     ("files of Sources", 522, 600),
     ("lines of the largest module", 13_700, 8_000),
     ("files of the largest module", 80, 80),

@@ -68,7 +68,7 @@ import Testing
 
     @Test func overdueScheduleAndFailedRunAreWarnings() throws {
         let scene = try scene()
-        try scene.succeed("service cron watch.db --every 15m")
+        try scene.succeed("config set watch.db interval 15m")
         #expect(try scene.doctor("watch.db", exit: 0).about("schedule").map(\.severity) == ["ok"])
         try scene.database("watch.db").run("UPDATE snapsync_state SET value = '\"2026-01-01T00:00:00Z\"' WHERE key = 'lastSuccess'")
         try scene.expectFinding(

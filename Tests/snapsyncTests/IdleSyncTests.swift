@@ -117,7 +117,7 @@ import Testing
         for database in ["phone.db", "watch.db"] {
             let key = database == "phone.db" ? "lastExport" : "lastImport"
             // The last success in the database is two hours old, and the schedule wants one every 15 minutes.
-            try scene.succeed("service cron \(database) --every 15m")
+            try scene.succeed("config set \(database) interval 15m")
             try scene.database(database).run(
                 """
                 UPDATE snapsync_state SET value = json_quote('2026-01-01T00:00:00Z') WHERE key = 'lastSuccess';

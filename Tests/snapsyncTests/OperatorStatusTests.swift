@@ -58,7 +58,7 @@ import Testing
         #expect(
             unknown.status == 78 && unknown.errorText.contains("the greatest age of the last success is not set") && unknown.errorText.contains("--max-age 45m")
         )
-        try scene.succeed("service cron watch.db --every 15m")
+        try scene.succeed("config set watch.db interval 15m")
         try scene.succeed("status watch.db --strict")
         try age("watch.db", scene, minutes: 44)
         try scene.succeed("status watch.db --strict")
@@ -132,7 +132,7 @@ import Testing
 
     @Test func prometheusFileHasTheFactsOfTheStatus() throws {
         let scene = try Scene.phoneAndWatch(notifications: 40, buckets: 4)
-        try scene.succeed("service systemd phone.db --every 15m")
+        try scene.succeed("config set phone.db interval 15m")
         try scene.markRead(3)
         #expect(try scene.succeed("status phone.db --prometheus phone.prom") == "")
         let status = try scene.json("status phone.db")

@@ -83,6 +83,7 @@ import Testing
         try checkVersions(scene) { check($0, $1) }
         check(try scene.json("service cron phone.db --every 15m"), "service --json")
         check(try scene.json("service systemd phone.db --every 15m"), "service --json")
+        try scene.succeed("config set phone.db interval 15m")
         for line in try await scene.linesOfAWatch() { check(line, "watch --json") }
         try scene.database("phone.db").run("UPDATE buckets SET name = x'00'")
         #expect(try scene.run("sync phone.db").status == 65)

@@ -87,6 +87,9 @@ import Testing
             watching: ["phone.db"])
         #expect(try scene.json("status phone.db")["interval"] == nil)
         #expect(try scene.json("service systemd phone.db --every 7m")["interval"] as? Int == 420)
+        // A command that prints stores no setting.
+        #expect(try scene.json("status phone.db")["interval"] == nil)
+        try scene.succeed("config set phone.db interval 7m")
         #expect(try scene.json("status phone.db")["interval"] as? Int == 420)
     }
 

@@ -104,7 +104,7 @@ enum SyncChecks {
     }
 
     private static func schedule(_ status: StatusReport, at place: String) -> DoctorReport.Finding {
-        guard let interval = status.interval else { return .ok("schedule", "no interval was set up with snapsync service") }
+        guard let interval = status.interval else { return .ok("schedule", "no interval is set") }
         do {
             try status.verifyFresh()
             return .ok("schedule", "the last success is not older than three intervals of \(AgeText.words(seconds: interval))")

@@ -36,10 +36,18 @@ extension SyncEngine {
                         one("asset-limit", "\(more.assetLimit)", canBeSet: true),
                         one("keep", more.retention?.keepWithin.map(Self.span), canBeSet: true),
                         one("keep-last", more.retention?.keepLast.map(String.init), canBeSet: true),
-                        one("interval", more.interval.map(Self.span)),
+                        one("interval", more.interval.map(Self.span), canBeSet: true),
                         one("location", settings.cloud), one("zone", settings.zone), one("role", settings.role.rawValue), one("name", settings.device),
                     ])
             }
+        }
+    }
+
+    /// Sets how often a scheduler syncs this database, so that ``status()`` knows when a success is too old; nil if none does.
+    package func setInterval(_ interval: Duration?) throws {
+        try database.write { transaction in
+            _ = try transaction.settings.read()
+            try transaction.settings.interval.set(interval.map { "\($0.components.seconds)" })
         }
     }
 

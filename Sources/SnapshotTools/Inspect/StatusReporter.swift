@@ -160,7 +160,7 @@ extension StatusReport {
         guard let limit = maximumAge.map({ Int($0.components.seconds) }) ?? interval.map({ $0 * 3 }) else {
             throw SyncError(
                 .refused, at: database, "the greatest age of the last success is not set",
-                hint: "say --max-age 45m, or set an interval up with snapsync service")
+                hint: "pass --max-age 45m, or store the interval of the scheduler: snapsync config set interval 15m")
         }
         let rule = maximumAge == nil ? "three intervals of \(AgeText.words(seconds: interval ?? 0))" : "\(AgeText.words(seconds: limit))"
         let hint = lastError.map { "the last error was: \($0.place): \($0.reason)" } ?? "see that snapsync sync runs: cron, systemd or snapsync watch"

@@ -19,8 +19,7 @@ extension SyncEngine {
         if let problem = report.cloudProblem { throw problem }
     }
 
-    /// The configuration with which a scheduler syncs this database at an interval, or keeps a watch running. The interval is stored, so that
-    /// `status` knows when a success is too old.
+    /// The configuration with which a scheduler syncs this database at an interval, or keeps a watch running.
     ///
     /// - Parameters:
     ///   - interval: whole seconds; nil for a watch, which only systemd can keep running.
@@ -36,9 +35,7 @@ extension SyncEngine {
         let plan = SchedulePlan(
             program: program, database: URL(fileURLWithPath: database.path).standardizedFileURL.path, device: settings.device, cloudUUID: settings.cloudUUID,
             seconds: seconds, options: options, restoreCheck: restoreCheck)
-        let report = try plan.report(for: scheduler)
-        if let seconds { try database.write { try $0.settings.interval.set("\(seconds)") } }
-        return report
+        return try plan.report(for: scheduler)
     }
 }
 

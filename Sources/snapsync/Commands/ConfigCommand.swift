@@ -21,6 +21,9 @@ struct ConfigCommand: AsyncParsableCommand {
 
             - keep-last: keep this many last states of the data, or none. With both, a version is kept if either keeps it.
 
+            - interval: how often cron or systemd syncs the database, such as 15m, or none. status --strict and check then report when the \
+            last success is older than three intervals.
+
             EXAMPLES
               snapsync config app.db
               snapsync config set app.db sync off
@@ -98,16 +101,16 @@ struct ConfigSetCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var database: DatabaseFile
-    @Argument(help: "The setting: sync, entitlement, asset-limit, keep or keep-last.")
+    @Argument(help: "The setting: sync, entitlement, asset-limit, keep, keep-last or interval.")
     var key: Key
-    @Argument(help: "The value. none removes entitlement, keep and keep-last.")
+    @Argument(help: "The value. none removes entitlement, keep, keep-last and interval.")
     var value: String
     @Flag(name: .long, help: "With sync on: do not ask, and do not read the shared folder.")
     var yes = false
     @OptionGroup(title: "Common options") var output: OutputOptions
 
     enum Key: String, ExpressibleByArgument, CaseIterable {
-        case sync, entitlement, keep
+        case sync, entitlement, keep, interval
         case assetLimit = "asset-limit"
         case keepLast = "keep-last"
     }
@@ -120,12 +123,13 @@ struct ConfigSetCommand: AsyncParsableCommand {
             case .sync: ["on", "off"].contains(value)
             case .entitlement: !value.isEmpty
             case .assetLimit: ByteCount(argument: value) != nil
-            case .keep: isNone || TimeSpan(argument: value).map { $0.duration >= .seconds(1) } ?? false
+            case .keep, .interval: isNone || TimeSpan(argument: value).map { $0.duration >= .seconds(1) } ?? false
             case .keepLast: isNone || Int(value).map { $0 >= 1 } ?? false
             }
         guard !isValid else { return }
         let values = [
             Key.sync: "on or off", .entitlement: "a file or none", .assetLimit: "a size such as 500MB", .keep: "a time of at least 1s such as 30d, or none",
+            .interval: "a time of at least 1s such as 15m, or none",
             .keepLast: "a number of at least 1, or none",
         ]
         throw ValidationError("The value of \(key.rawValue) is \(values[key] ?? "").")
@@ -146,6 +150,7 @@ struct ConfigSetCommand: AsyncParsableCommand {
                 gate = try await engine.gate.report().lines
             case .assetLimit: if let size = ByteCount(argument: value) { try engine.setAssetLimit(size.value) }
             case .keep: try await engine.setRetention(keepWithin: .some(isNone ? nil : TimeSpan(argument: value)?.duration))
+            case .interval: try engine.setInterval(isNone ? nil : TimeSpan(argument: value)?.duration)
             case .keepLast: try await engine.setRetention(keepLast: .some(isNone ? nil : Int(value)))
             }
             let report = try engine.settings()

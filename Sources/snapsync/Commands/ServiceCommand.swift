@@ -11,7 +11,8 @@ struct ServiceCommand: AsyncParsableCommand {
         abstract: "Print a crontab line or systemd units that sync the database at intervals, or watch it.",
         discussion: """
             service installs nothing. Paths are absolute and quoted. Each database gets its own moment within the interval, so that devices do \
-            not sync at the same time. The database stores the interval, and status --strict fails after three intervals without a success.
+            not sync at the same time. Store the interval with config set interval, and status --strict fails after three intervals without a \
+            success.
 
             EXAMPLES
               (crontab -l; snapsync service cron app.db --every 15m) | crontab -

@@ -44,14 +44,14 @@ struct StatusCommand: AsyncParsableCommand {
         name: .long,
         help: """
             Exit with status 75 if the last success is missing or too old, or if edits could not be sent. Requires --max-age, or an \
-            interval that service has stored.
+            interval (config set interval).
             """)
     var strict = false
     @Option(
         name: .long,
         help: ArgumentHelp(
             """
-            With --strict: the greatest age of the last success: 90s, 45m, 2h, 1d. Default: three intervals of service.
+            With --strict: the greatest age of the last success: 90s, 45m, 2h, 1d. Default: three intervals.
             """, valueName: "time"))
     var maxAge: TimeSpan?
     @Option(
