@@ -36,7 +36,7 @@ PHRASES = [
     ("a page or a program that says, tells", 0.3, 1.6, 1.5, r"\b(?:says?|tells?|told)\b"),
     ("at a reader", 0.1, 0.1, 0.2, r"\bat (?:a |an |the |each |every |another )?(?:readers?|writers?|peers?|publishers?|devices?)\b"),
     ("whoever, what is", 0.6, 1.5, 0.5, r"\b(?:whoever|whom|what (?:is|was|are|were))\b"),
-    ("bare exit codes", 0.1, 0.1, 0.1, r"\((?:64|65|66|69|74|75|77|78)\)"),
+    ("bare exit codes", 0, 0, 0, r"(?<!\w)\((?:64|65|66|69|74|75|77|78)\)"),
     ("stays, goes on, lies, gives way", 0.4, 1.9, 1.4, r"\b(?:stays?|go(?:es)? on|lies|stands|comes? back|gives? way|travels?)\b"),
     ("that is there", 0.1, 0.2, 0.1, r"\b(?:that|which) (?:is|are|was|were) there\b"),
     ("too, all the same, else", 0.1, 0.3, 0.2, r", too\b|\ball the same\b|\bElse\b"),

@@ -30,6 +30,12 @@ public struct ZoneID: Hashable, Sendable, Codable, CustomStringConvertible {
     public static let standard = ZoneID("ZentikSyncZone")
 
     public var description: String { "\(scope.rawValue)/\(name)" }
+
+    /// The zone of a location where none is named.
+    package static let main = "main"
+
+    /// What errors name: where the zones have no names of their own, the location.
+    package var place: String { name.exact == Self.main.exact ? "the location" : "zone \(scope == .private ? name : description)" }
 }
 
 /// Who may publish in a zone: one named device, or any device (if all devices mount one file system).

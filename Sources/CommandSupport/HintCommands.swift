@@ -5,7 +5,7 @@ package import StrictText
 /// Completes the commands of the program in a hint, so that they run when they are pasted.
 ///
 /// The engine writes `snapsync import`, and does not know how the database was named. Each command that takes the database of this run gets it as its
-/// first argument, unless that stands there already, or the hint says that it is for another device: `snapsync sync on desk`. So it is with a location.
+/// first argument, unless that stands there already. Where the hint is for another device, `snapsync sync on desk`, it gets `DB`. So it is with a location.
 package struct HintCommands {
     /// The database or location of this run, which the parser sets; nil if it has none.
     package nonisolated(unsafe) static var place: String?
@@ -26,15 +26,15 @@ package struct HintCommands {
 
     private func completed(_ clause: String) -> String {
         let isElsewhere = [" on ", " there", "have the writer run"].contains { " \(clause)".exact.contains($0) }
-        guard let place, !isElsewhere else { return clause }
+        guard let place else { return clause }
         var words = clause.exact.split(separator: " ", omittingEmptySubsequences: false), next = words.startIndex
         while let start = words[next...].firstIndex(where: { $0.exact.hasSuffix("snapsync") }) {
             let names = words[(start + 1)...].map(Self.withoutComma), path = CommandPath(names), end = start + path.count
             next = start + 1
-            let isNamed = words[min(end + 1, words.count)...].joined(separator: " ").exact.hasPrefix(place)
+            let isNamed = [place, "DB "].contains(where: words[min(end + 1, words.count)...].joined(separator: " ").exact.hasPrefix)
             guard path.takesDatabase, end < words.count, !isNamed else { continue }
             let word = names[path.count - 1]
-            words[end] = "\(word) \(place)\(words[end].dropFirst(word.count))"
+            words[end] = "\(word) \(isElsewhere ? "DB" : place)\(words[end].dropFirst(word.count))"
             next = end + 1
         }
         return words.joined(separator: " ")

@@ -98,9 +98,11 @@ package enum Program {
 
     /// Parses the arguments, with SNAPSYNC_DB or SNAPSYNC_LOCATION in the place of a database that is left out.
     private static func parse(_ words: [String]) async throws -> any ParsableCommand {
-        let path = CommandPath(words)
-        let location = path.takesLocation ? Place.environment("SNAPSYNC_LOCATION") : nil
-        guard path.takesDatabase, let standard = Place.environment("SNAPSYNC_DB") ?? location else { return try await root.asyncParseAsRoot(words) }
+        let database = Place.environment("SNAPSYNC_DB"), location = Place.environment("SNAPSYNC_LOCATION"), path = CommandPath(words)
+        // What a command takes is read off its usage, which takes a while to make.
+        guard database != nil || location != nil, path.takesDatabase, let standard = database ?? (path.takesLocation ? location : nil) else {
+            return try await root.asyncParseAsRoot(words)
+        }
         var completed = words
         completed.insert(standard, at: path.count)
         let given = try? await root.asyncParseAsRoot(words), named = HintCommands.place

@@ -10,9 +10,6 @@ package enum StandardStream: Int32 {
 
     package var isTerminal: Bool { isatty(rawValue) == 1 }
 
-    /// Whether standard input or standard output is a terminal, so that a person and not a scheduler started the program.
-    package static var isAnyTerminal: Bool { isatty(STDIN_FILENO) == 1 || output.isTerminal }
-
     /// Whether a person can answer a question.
     package static var isInputTerminal: Bool { isatty(STDIN_FILENO) == 1 }
 

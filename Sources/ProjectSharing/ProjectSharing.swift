@@ -69,7 +69,7 @@ public struct ProjectSharing: Sendable {
         do {
             guard try await !cloud.zone(zone.id).isSigned else {
                 throw CloudError(
-                    .invalidArguments, at: "zone \(zone.id)", "the zone is signed or sealed, and projects are shared only in a zone that is not",
+                    .invalidArguments, at: zone.id.place, "the zone is signed or sealed, and projects are shared only in a zone that is not",
                     hint: "choose another zone: --zone \(Self.standardZone)2")
             }
             return try await read()
@@ -243,7 +243,7 @@ extension ProjectSharing {
                 ShareRecords.link: .reference(RecordReference(to: project, action: .deleteSelf)), "text": .string(text), "name": .string(name),
             ])
         guard let comment = ProjectComment(try await zone.save(record)) else {
-            throw CloudError(.damaged, at: "\(zone.id)", "the comment was saved and came back as something else", hint: "run snapsync check")
+            throw CloudError(.damaged, at: zone.id.place, "the comment was saved and came back as something else", hint: "run snapsync check")
         }
         return comment
     }

@@ -43,7 +43,7 @@ package struct SyncContext: Sendable {
         let info = try await zoneInfo()
         guard info.publishers == .many || info.creator == settings.device else {
             throw SyncError(
-                .refused, step: .announce, at: "zone \(zone)", "its one publisher is the device \(info.creator), not \(settings.device)",
+                .refused, step: .announce, at: zone.place, "its one publisher is the device \(info.creator), not \(settings.device)",
                 hint:
                     "publish from that device, or join another zone; if this database is to be \(info.creator) from now on: snapsync device claim \(database.path.shellWord)"
             )

@@ -18,7 +18,7 @@ struct CloudReplacer: Sendable {
         let head = try await device.cloud.records(in: device.zone, at: nil, notBefore: applied?.token)
         guard let token = head.token else {
             throw SyncError(
-                .nothingThere, step: .fetch, at: "zone \(device.zone)", "nothing has been published yet, so there is nothing to replace",
+                .nothingThere, step: .fetch, at: device.zone.place, "nothing has been published yet, so there is nothing to replace",
                 hint: "run snapsync export")
         }
         let (found, lacking) = try await DatasetRestorer.all(of: head, only: nil, in: device.cloud, zone: device.zone, on: device)

@@ -238,3 +238,10 @@ package struct SchemaError: Error, Hashable, Sendable, CustomStringConvertible {
         guard condition else { throw SchemaError(dataset: dataset, reason: reason) }
     }
 }
+
+extension Sequence<DatasetSchema> {
+    /// The dataset of a name, else that of a table's name.
+    package func named(_ name: String) -> DatasetSchema? {
+        first { $0.name.exact == name.exact } ?? first { $0.table.folded == name.folded }
+    }
+}

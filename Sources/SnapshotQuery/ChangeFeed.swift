@@ -174,7 +174,7 @@ extension SnapshotInspector {
     /// The error for a feed that cannot begin where it was told to.
     fileprivate func missingStart(_ version: Int) async throws -> SyncError {
         let oldest = try await cloud.history(in: zone)
-        let place = "version \(version) of zone \(zone)"
+        let place = "version \(version) of \(zone.place)"
         guard let first = oldest.first?.token.number, let newest = oldest.last?.token.number else {
             return SyncError(.nothingThere, step: .fetch, at: place, "nothing has been published yet", hint: "run snapsync sync on a device that publishes")
         }
@@ -185,6 +185,6 @@ extension SnapshotInspector {
         }
         return SyncError(
             .nothingThere, step: .fetch, at: place, "it was pruned, so changes after it are missing; the oldest version is \(first)",
-            hint: "read the tables of version \(newest), then start there: snapsync changes \(location.shellWord) --since \(newest)")
+            hint: "read the tables of version \(newest), then begin at it: snapsync changes \(location.shellWord) --since \(newest)")
     }
 }

@@ -26,7 +26,7 @@ public final class VersionDatabase: Sendable {
 
     fileprivate init(_ state: ZoneState, in cloud: CloudDatabase, zone: ZoneID) async throws {
         number = state.token?.number ?? 0
-        place = "version \(number) of zone \(zone)"
+        place = "version \(number) of \(zone.place)"
         let described = try state.descriptions(in: zone)
         var tables: [VersionTable] = []
         for record in state.records where DatasetRecord(record) != nil {

@@ -29,7 +29,7 @@ extension DatasetDescription {
             try self.init(text)
             guard Self.recordName(of: schema.name) == record.name else { throw DescriptionError("it describes another dataset than its record's name says") }
         } catch let error as DescriptionError {
-            throw error.refusal(at: "zone \(zone), record \(record.name)")
+            throw error.refusal(at: "\(zone.place), record \(record.name)")
         }
     }
 }
@@ -54,7 +54,7 @@ extension ZoneState {
         do {
             return try DatasetDescription.sorted(all)
         } catch let error as DescriptionError {
-            throw error.refusal(at: "zone \(zone)")
+            throw error.refusal(at: zone.place)
         }
     }
 }
@@ -85,7 +85,7 @@ extension SchemaText {
     /// The error for a text that cannot be used.
     package static func refusal(_ reason: String, in zone: ZoneID, needsUpdate: Bool = false) -> SyncError {
         SyncError(
-            needsUpdate ? .refused : .dataRefused, step: .verify, at: "zone \(zone), record \(recordName)",
+            needsUpdate ? .refused : .dataRefused, step: .verify, at: "\(zone.place), record \(recordName)",
             "the SQL text cannot be used: \(reason)",
             hint: needsUpdate ? "update snapsync on this device" : "join without --with-schema makes the tables without it")
     }

@@ -87,13 +87,13 @@ import Testing
         let scene = try Scene()
         try scene.succeed("init phone.db cloud --built-in --name phone")
         try scene.refuse(
-            "join watch.db cloud", exit: 66, saying: ["nothing has been published yet", "snapsync sync on phone"])
+            "join watch.db cloud", exit: 66, saying: ["nothing has been published yet", "snapsync sync DB on phone"])
         // With a dataset file there is nothing that the zone would have to say.
         try scene.succeed("generate watch.db --notifications 0 --buckets 0")
         try scene.scratch.write(scene.run("tables describe watch.db").output, to: "watch.json")
         try scene.succeed("join watch.db cloud --datasets watch.json")
         for line in ["import watch.db", "sync watch.db", "show watch.db buckets", "check watch.db --read-data", "show cloud buckets"] {
-            try scene.refuse(line, exit: 66, saying: ["nothing has been published yet", "run snapsync export on the writer first"], watching: ["watch.db"])
+            try scene.refuse(line, exit: 66, saying: ["nothing has been published yet", "run snapsync export DB on the writer first"], watching: ["watch.db"])
         }
         #expect(try scene.succeed("log watch.db") == "nothing has been published yet\n")
         #expect(try scene.succeed("status watch.db").contains("no version yet, the zone has none"))

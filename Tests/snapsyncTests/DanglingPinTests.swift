@@ -101,17 +101,18 @@ import Testing
 
         let verify = try scene.run("check phone.db --all-versions")
         #expect(verify.status == 65 && verify.text.hasSuffix("1 problem\n"), "\(verify.text)\(verify.errorText)")
-        for words in ["sound: notifications_data@8", "pin of version 2: the pinned version cannot be read", "snapsync pin 2 --remove"] {
+        for words in ["sound: notifications_data@8", "pin of version 2: the pinned version cannot be read", "snapsync pin DB 2 --remove"] {
             #expect(verify.text.contains(words), "\(verify.text)")
         }
-        try scene.expectFinding("error", "pins", "phone.db", exit: 65, saying: ["pin of version 2", "cannot be read"], remedy: "snapsync pin 2 --remove")
+        try scene.expectFinding("error", "pins", "phone.db", exit: 65, saying: ["pin of version 2", "cannot be read"], remedy: "snapsync pin DB 2 --remove")
         for line in ["repair phone.db", "repair cloud"] {
             let repair = try scene.run(line)
             #expect(
-                repair.status == 65 && repair.text.contains("lost: checkpoints/00000000000000000002.json") && repair.text.contains("snapsync pin 2 --remove"),
+                repair.status == 65
+                    && ["lost: checkpoints/00000000000000000002.json", "snapsync pin DB 2 --remove"].allSatisfy(repair.text.contains),
                 "\(repair.text)\(repair.errorText)")
         }
-        try scene.refuse("show cloud notifications --at 2", exit: 65, saying: ["pin of version 2", "snapsync pin 2 --remove"])
+        try scene.refuse("show cloud notifications --at 2", exit: 65, saying: ["pin of version 2", "snapsync pin DB 2 --remove"])
 
         // Prune goes on with the rest, and keeps what the pinned version may need, should its checkpoint come back.
         try scene.publishMore(4)

@@ -98,7 +98,7 @@ import Testing
         let bytes = try scene.scratch.read(Self.commit2)
         try remove(Self.commit2, in: scene)
         try scene.expectFinding("error", "gaps", "phone.db", exit: 65, saying: ["1 commit is missing: 2"], remedy: "copy")
-        try scene.expectFinding("error", "commits", "cloud", exit: 65, saying: ["00000000000000000002.json"])
+        try scene.expectFinding("error", "gaps", "cloud", exit: 65, saying: ["1 commit is missing: 2"], remedy: "repair")
         try scene.scratch.write(bytes + Data(" ".utf8), to: Self.commit2)
         try scene.expectFinding("error", "commits", "cloud", exit: 65, saying: ["00000000000000000002.json"], remedy: "copy")
         try remove(Self.commit2, in: scene)

@@ -4,7 +4,7 @@ import Testing
 
 /// Turning sync on and off, and the entitlement, as an operator sees them.
 @Suite(.runsPrograms) struct GateTests {
-    private static let off = ["sync is turned off", "turn it on with: snapsync config set "]
+    private static let off = ["sync is turned off", "to turn it on: snapsync config set "]
 
     @Test func offMeansThatTheCloudIsNotTouched() throws {
         let scene = try Scene.phoneAndWatch()
@@ -20,7 +20,7 @@ import Testing
             "show watch.db buckets", "check watch.db --read-data", "check phone.db --local",
         ] { try scene.refuse(line, exit: 78, saying: Self.off, watching: ["phone.db", "watch.db"]) }
         let status = try scene.succeed("status watch.db")
-        let off = "  not synced: sync is turned off\n    hint: turn it on with: snapsync config set watch.db sync on\n"
+        let off = "  not synced: sync is turned off\n    hint: to turn it on: snapsync config set watch.db sync on\n"
         #expect(status.contains("  version 1; the location was not looked at\n\(off)"), "\(status)")
         #expect(status.contains("notifications: 30 entities of "))
         let gate = try #require(try scene.json("status watch.db")["gate"] as? [String: Any])
@@ -78,7 +78,7 @@ import Testing
     @Test func initLeavesItOffWhereAsked() throws {
         let scene = try Scene.phone()
         let made = try scene.succeed("join watch.db cloud --name watch --disabled")
-        #expect(made.contains("  sync is off; turn it on with: snapsync config set watch.db sync on\n"))
+        #expect(made.contains("  sync is off; to turn it on: snapsync config set watch.db sync on\n"))
         try scene.refuse("sync watch.db", exit: 78, saying: Self.off, watching: ["watch.db"])
         #expect(try scene.json("config set watch.db sync on --yes")["wasEnabled"] as? Bool == false)
         try scene.sync("watch")
@@ -93,7 +93,7 @@ import Testing
     @Test func choiceCanBeLeftToTheUser() throws {
         let scene = try Scene.phone()
         let line = "join watch.db cloud --name watch --undecided"
-        #expect(try scene.succeed(line).contains("  sync is neither on nor off yet; turn it on with: snapsync config set watch.db sync on\n"))
+        #expect(try scene.succeed(line).contains("  sync is neither on nor off yet; to turn it on: snapsync config set watch.db sync on\n"))
         try scene.refuse(
             "sync watch.db", exit: 78,
             saying: ["sync is neither on nor off yet", "decide with: snapsync config set ", "watch.db sync on, or: snapsync config set ", "watch.db sync off"])
@@ -113,7 +113,8 @@ import Testing
         try scene.succeed("config set watch.db sync off")
         let run = try scene.run("config set watch.db sync on --json")
         #expect(run.status == 64 && run.text == "", "\(run.text)")
-        #expect(run.errorText.contains("Standard input is not a terminal") && run.errorText.contains("snapsync sync -n, and pass --yes"), "\(run.errorText)")
+        let says = "Standard input is not a terminal. Pass --yes to confirm. To see what a sync would do: snapsync sync watch.db -n"
+        #expect(run.errorText.contains(says), "\(run.errorText)")
         try scene.refuse("sync watch.db", exit: 78, saying: Self.off)
         try scene.succeed("config set watch.db sync on --yes")
         try scene.sync("watch")

@@ -95,7 +95,7 @@ import Testing
         for name in ["a", "b"] { try scene.database("\(name).db").run(Self.auto) }
         _ = try join(scene, "a")
         let early = try scene.run("init b.db cloud --peers --name b --datasets todo.json --key-range")
-        Scene.checkRefusal(early, exit: 66, saying: ["nothing has been published yet", "run snapsync sync on a first"])
+        Scene.checkRefusal(early, exit: 66, saying: ["nothing has been published yet", "run snapsync sync DB on a first"])
         #expect(try scene.database("b.db").query("SELECT count(*) FROM sqlite_schema WHERE name LIKE 'snapsync%'") == "0")
         try scene.database("a.db").run("INSERT INTO todo(text) VALUES('one')")
         try scene.sync("a")

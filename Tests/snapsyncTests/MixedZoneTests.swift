@@ -191,7 +191,7 @@ import Testing
         let before = try scene.cloudListing()
         let plan = try scene.json("sync watch.db -n --out watch.plan")
         #expect(plan["newestVersion"] as? Int == 2 && plan["version"] as? Int == 1)
-        #expect(plan["refusals"] as? [String] == ["sync is turned off; turn it on with: snapsync config set watch.db sync on"])
+        #expect(plan["refusals"] as? [String] == ["sync is turned off; to turn it on: snapsync config set watch.db sync on"])
         #expect(try scene.cloudListing() == before)
         try scene.refuse("sync watch.db --plan watch.plan", exit: 78, saying: ["sync is turned off"], watching: ["watch.db"])
         try scene.succeed("config set watch.db sync on --yes")

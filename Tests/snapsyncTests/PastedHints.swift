@@ -9,7 +9,7 @@ import Testing
 
 /// The commands in the hints that runs print: each must run when it is pasted.
 enum PastedHints {
-    /// The forms of commands that were run, without their values.
+    /// The hints that were run, without their numbers and the scene's folder.
     private static let known = Mutex<Set<String>>([])
 
     /// Checks what a run printed, whatever the test is about.
@@ -29,7 +29,7 @@ enum PastedHints {
                         switch pasted(command, in: String(clause), after: words) {
                         case .prose: String?.none
                         case .wrong(let fault): fault
-                        case .runs(let arguments): fault(running: arguments, in: folder, environment)
+                        case .runs(let arguments): fault(running: arguments, of: line[place.upperBound...], in: folder, environment)
                         }
                     if let fault { Issue.record("\(fault)\n\(line)", sourceLocation: location) }
                 }
@@ -37,9 +37,9 @@ enum PastedHints {
         }
     }
 
-    /// Runs a command in a copy of the folder, if no command of its form was run yet. What it ends with is its own affair, but it must be a command.
-    private static func fault(running arguments: [String], in folder: String, _ environment: [String: String]) -> String? {
-        let form = arguments.enumerated().filter { $0 == 0 || $1.hasPrefix("--") }.map(\.element).joined(separator: " ")
+    /// Runs a hint's command in a copy of the folder, once for each hint. What it ends with is its own affair, but it must be a command.
+    private static func fault(running arguments: [String], of hint: some StringProtocol, in folder: String, _ environment: [String: String]) -> String? {
+        let form = hint.replacingOccurrences(of: folder, with: "").filter { !$0.isNumber }
         guard !["watch", "serve"].contains(arguments[0]), known.withLock({ $0.insert(form).inserted }) else { return nil }
         do {
             let copy = try ScratchDirectory()
@@ -67,23 +67,22 @@ enum PastedHints {
 
     private static func pasted(_ command: String, in clause: String, after words: [String]) -> Pasted {
         guard !command.contains("\""), !command.contains("'"), !command.contains("…"), !command.contains("|") else { return .prose }
-        let said = command.split(separator: " ").prefix { $0 != "&&" }.map { $0.trimmingCharacters(in: [",", ".", ":", "\"", "}"]) }
-            .map { $0 == "N" ? "1" : $0 }
+        let typed = command.split(separator: " ").prefix { $0 != "&&" }, end = typed.firstIndex { $0.hasSuffix(",") }.map { $0 + 1 } ?? typed.endIndex
+        let said = typed[..<end].map { $0.trimmingCharacters(in: [",", ".", ":", "\"", "}"]) }
+            .map { ["N": "1", "DB": "there.db"][$0] ?? $0 }
         guard let first = said.first, Snapsync.configuration.subcommands.contains(where: { $0.configuration.commandName == first }) else { return .prose }
-        let isElsewhere = [" on ", " there", "have the writer run"].contains { " \(clause)".contains($0) }, path = CommandPath(said)
+        let isElsewhere = [" on ", " there", "have the writer run"].contains { " \(clause)".contains($0) }
         // A command ends where prose begins, which its options never follow.
         let options = said.lastIndex { $0.hasPrefix("--") } ?? 0
         func parsed(_ said: [String], from first: Int) -> [String]? {
             (first...said.count).reversed().lazy.map { Array(said.prefix($0)) }.first { (try? Snapsync.parseAsRoot($0)) != nil }
         }
-        // What is for another device has that device's database.
-        let there = isElsewhere && path.takesDatabase ? said.prefix(path.count) + ["there.db"] + said.dropFirst(path.count) : said[...]
         // Without an option, it names the command: what it needs, a person decides.
-        guard let pasted = parsed(said, from: options + 1) ?? parsed(Array(there), from: options + 1) else {
+        guard let pasted = parsed(said, from: options + 1) else {
             return options > 0 ? .wrong("it does not parse: snapsync \(command)") : .prose
         }
         let hasDatabase = words.dropFirst(CommandPath(words).count).contains { $0.hasSuffix(".db") }, names = pasted.contains { $0.hasSuffix(".db") }
-        let needs = hasDatabase && CommandPath(pasted).takesDatabase && !isElsewhere
+        let needs = hasDatabase && CommandPath(pasted).takesDatabase
         guard !needs || names || pasted.contains(where: { $0.contains("/") }) else { return .wrong("it lacks the database: snapsync \(command)") }
         return isElsewhere || !names ? .prose : .runs(pasted)
     }
@@ -92,12 +91,13 @@ enum PastedHints {
 struct PastedHintTests {
     @Test(arguments: [
         ("run snapsync import first", "run snapsync import 'a b.db' first"), ("update snapsync on this device", "update snapsync on this device"),
-        ("run snapsync sync on desk, then here again", "run snapsync sync on desk, then here again"),
+        ("run snapsync sync on desk, then here again", "run snapsync sync DB on desk, then here again"),
         (
             "snapsync show t shows it; else: snapsync sync --allow-shrink t",
             "snapsync show 'a b.db' t shows it; else: snapsync sync 'a b.db' --allow-shrink t"
         ),
         ("snapsync zone approve x", "snapsync zone approve 'a b.db' x"),
+        ("if it is on purpose: snapsync sync 'a b.db' -n", "if it is on purpose: snapsync sync 'a b.db' -n"),
         ("snapsync zone, or snapsync conflicts", "snapsync zone, or snapsync conflicts 'a b.db'"),
         ("run: snapsync sync 'a b.db'", "run: snapsync sync 'a b.db'"),
         ("snapsync conflicts", "snapsync conflicts 'a b.db'"),

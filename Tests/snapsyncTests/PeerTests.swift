@@ -93,10 +93,10 @@ import Testing
         let scene = try Scene()
         try scene.succeed("generate desk.db --notifications 1 --buckets 1")
         try scene.succeed("init desk.db cloud --peers --built-in --name desk")
-        try scene.refuse("join laptop.db cloud --peer --name laptop", exit: 66, saying: ["nothing has been published yet", "snapsync sync on desk"])
+        try scene.refuse("join laptop.db cloud --peer --name laptop", exit: 66, saying: ["nothing has been published yet", "snapsync sync DB on desk"])
         try scene.succeed("init laptop.db cloud --peers --built-in --name laptop")
         try scene.refuse(
-            "sync laptop.db", exit: 66, saying: ["nothing has been published yet", "sync on desk first"], watching: ["laptop.db"], asJSONToo: true)
+            "sync laptop.db", exit: 66, saying: ["nothing has been published yet", "sync DB on desk first"], watching: ["laptop.db"], asJSONToo: true)
         try scene.sync("desk", "laptop")
         #expect(try scene.contents("laptop.db") == scene.contents("desk.db"))
     }

@@ -13,7 +13,7 @@ import Testing
         #expect(try scene.database("watch.db").dump() == before && scene.cloudListing() == cloud)
         #expect(try PlannedCounts(plan, "notifications").local == [12, 0, 0] && PlannedCounts(plan, "buckets").local == [2, 0, 0])
         let refusals = try #require(plan["refusals"] as? [String])
-        #expect(refusals == ["sync is turned off; turn it on with: snapsync config set watch.db sync on"])
+        #expect(refusals == ["sync is turned off; to turn it on: snapsync config set watch.db sync on"])
         // A look is no yes.
         try scene.refuse("sync watch.db --plan first.plan", exit: 78, saying: ["sync is turned off"], watching: ["watch.db"])
         try scene.succeed("config set watch.db sync on --yes")

@@ -44,7 +44,7 @@ import Testing
         #expect(try scene.succeed("status phone.db").contains("1 changed since, kept here alone: readers may not edit it"))
         #expect(try scene.succeed("pending phone.db").contains("  stays here: insert tags new: readers may not edit the table\n"))
         let doctor = try scene.succeed("check phone.db")
-        #expect(doctor.contains("so no other device gets this") && doctor.contains("snapsync tables edits tags there"), "\(doctor)")
+        #expect(doctor.contains("so no other device gets this") && doctor.contains("snapsync tables edits DB tags there"), "\(doctor)")
         #expect(try scene.succeed("sync desk.db").contains("nothing new"))
         // What the hint says.
         try scene.succeed("tables edits desk.db tags")

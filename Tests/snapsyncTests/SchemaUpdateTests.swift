@@ -175,8 +175,8 @@ import Testing
         for name in ["a", "b"] { try scene.succeed("check \(name).db --local") }
 
         try scene.database("a.db").run("DROP TABLE todo")
-        #expect(try scene.refused("sync a.db").contains("snapsync tables remove a.db task"))
-        #expect(try scene.refused("tables adopt a.db").contains("snapsync tables remove a.db task"))
+        #expect(try scene.refused("sync a.db").contains("to stop syncing it: snapsync detach a.db"))
+        #expect(try scene.refused("tables adopt a.db").contains("take it out: snapsync detach a.db"))
         #expect(try scene.rows("b", "count(*)") == ["2"])
     }
 

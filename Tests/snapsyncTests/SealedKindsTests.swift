@@ -210,7 +210,7 @@ import Testing
         // `status` there says what it waits for, and not that the old zone has ended.
         let waiting = try scene.run("status watch.db")
         #expect(waiting.status == 75 && waiting.text.contains("it goes on as zone ZentikSyncZone-sealed"), "\(waiting.errorText)")
-        #expect(waiting.errorText.contains("snapsync zone approve watch"), "\(waiting.errorText)")
+        #expect(waiting.errorText.contains("snapsync zone approve DB watch"), "\(waiting.errorText)")
         try scene.succeed("zone approve phone.db watch --yes")
         for name in ["watch", "phone", "watch"] { try scene.succeed("sync \(name).db") }
         #expect(try scene.scene.contents("watch.db") == scene.scene.contents("phone.db"))

@@ -17,7 +17,8 @@ import Testing
         // By the built command …
         try scene.refuse(
             "sync watch.db", exit: 78,
-            saying: ["the zone is sealed, and its keys of epoch 2 are not for watch: it is no member", "snapsync zone approve watch"], watching: ["watch.db"])
+            saying: ["the zone is sealed, and its keys of epoch 2 are not for watch: it is no member", "snapsync zone approve DB watch"],
+            watching: ["watch.db"])
         #expect(try scene.run("check watch.db").text.contains("are not for watch"))
         // … and by a program of its own, with its own keys and all that it had before.
         let found = try scene.unseal(

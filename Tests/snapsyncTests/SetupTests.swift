@@ -110,7 +110,7 @@ import Testing
         #expect(try scene.contents("watch.db") == scene.contents("desk.db"))
         #expect(try scene.succeed("log cloud --zone Desk").contains("notifications_data: 5 entities"))
         #expect(try scene.succeed("log cloud --zone ZentikSyncZone").contains("notifications_data: 30 entities"))
-        #expect(try scene.run("log cloud").errorText.contains("Choose one with --zone"))
+        #expect(try scene.run("log cloud").errorText.contains("choose one with --zone"))
         try scene.refuse("log cloud --zone None", exit: 66, saying: ["None", "no such zone"])
         try scene.refuse("log cloud --zone ../up", exit: 78, saying: ["zone", "name is not allowed"], asJSONToo: true)
     }

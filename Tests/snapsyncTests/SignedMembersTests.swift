@@ -66,7 +66,7 @@ import Testing
         try scene.succeed("sync laptop.db")
         let edit = "UPDATE notifications SET title = 'changed' WHERE id = (SELECT max(id) FROM notifications WHERE title <> 'changed')"
         try scene.scene.database("laptop.db").run(edit)
-        try scene.refuse("sync laptop.db", exit: 78, saying: ["laptop is no member", scene.words("laptop"), "snapsync zone approve laptop"])
+        try scene.refuse("sync laptop.db", exit: 78, saying: ["laptop is no member", scene.words("laptop"), "snapsync zone approve DB laptop"])
         try scene.succeed("zone approve desk.db laptop --yes")
         try scene.succeed("sync laptop.db")
         try scene.succeed("sync desk.db")

@@ -43,7 +43,7 @@ extension SignedScene {
         let line = Scene.join("\(device).db", as: role, "--name \(device) --trust \(try words("phone"))")
         let asked = try run(line)
         #expect(asked.status == 75, "\(asked.text) \(asked.errorText)", sourceLocation: location)
-        try #expect(asked.errorText.contains(words(device)) && asked.errorText.contains("snapsync zone approve \(device)"), sourceLocation: location)
+        try #expect(asked.errorText.contains(words(device)) && asked.errorText.contains("snapsync zone approve DB \(device)"), sourceLocation: location)
         #expect(!scene.scratch.exists("\(device).db"), sourceLocation: location)
         look(try json("zone approve \(member).db \(device) --yes", at: location))
         try succeed(line, at: location)

@@ -75,7 +75,7 @@ import Testing
         try scene.database("app.db").run(Self.schema)
         try scene.succeed("init app.db cloud --name desk")
         let run = try scene.run("join copy.db cloud")
-        #expect(run.status == 66 && run.errorText.contains("hint: run snapsync sync on desk first"), "\(run.errorText)")
+        #expect(run.status == 66 && run.errorText.contains("hint: run snapsync sync DB on desk first"), "\(run.errorText)")
         #expect(!FileManager.default.fileExists(atPath: scene.scratch.path("copy.db")))
     }
 

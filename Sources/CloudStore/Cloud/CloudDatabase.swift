@@ -525,7 +525,7 @@ extension CloudDatabase {
 
     private func found(_ zone: ZoneID, in store: any ObjectStore) throws -> ZoneInfo {
         guard let info = try info(of: zone, in: store) else {
-            throw CloudError(.zoneNotFound, at: "\(zone)", "there is no such zone in this location", hint: "run snapsync init on the writer first")
+            throw CloudError(.zoneNotFound, at: zone.place, "there is no such zone in this location", hint: "run snapsync init on the writer first")
         }
         return info
     }

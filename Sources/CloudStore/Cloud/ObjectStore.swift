@@ -148,7 +148,7 @@ extension CloudError {
     /// The error for an invalid asset path; nothing was opened.
     package static func badAssetPath(in zone: ZoneID) -> CloudError {
         CloudError(
-            .damaged, at: "\(zone)", "an asset's path is not one of an asset; nothing was opened", hint: "do not trust this commit; run snapsync check")
+            .damaged, at: zone.place, "an asset's path is not one of an asset; nothing was opened", hint: "do not trust this commit; run snapsync check")
     }
 
     /// The error for an object that a commit names and that is not there.

@@ -62,7 +62,7 @@ struct CommitComposer {
     func authorize(_ device: String, number: Int) throws(CloudError) {
         guard device != zone.creator, zone.publishers == .one || number == 1 else { return }
         throw CloudError(
-            .notAuthorized, at: "\(zone.id)",
+            .notAuthorized, at: zone.id.place,
             zone.publishers == .one
                 ? "only the device \(zone.creator) may publish here" : "the zone's first commit is made by its creator \(zone.creator)",
             hint: zone.publishers == .one ? "use the role reader on this device" : "sync on \(zone.creator) first")
@@ -79,7 +79,7 @@ struct CommitComposer {
     }
 
     private func invalid(_ reason: String) -> CloudError {
-        CloudError(.invalidArguments, at: "\(history.zone)", reason)
+        CloudError(.invalidArguments, at: history.zone.place, reason)
     }
 }
 

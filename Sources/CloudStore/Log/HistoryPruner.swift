@@ -61,6 +61,6 @@ package struct HistoryPruner {
     }
 
     private func refusal(_ reason: String) -> CloudError {
-        CloudError(.invalidArguments, at: "\(zone.history.zone)", reason)
+        CloudError(.invalidArguments, at: zone.history.zone.place, reason)
     }
 }

@@ -68,7 +68,7 @@ package struct HistoryPublisher {
         // This device has just signed these bytes; their hash is the token's.
         let verified = try VerifiedCommit(prepared.bytes, number: prepared.token.number, of: history, knowing: prepared.token)
         guard verified.commit.token == prepared.token else {
-            throw CloudError(.invalidArguments, at: "\(history.zone)", "the prepared commit's bytes do not match its token")
+            throw CloudError(.invalidArguments, at: history.zone.place, "the prepared commit's bytes do not match its token")
         }
         try composer.authorize(verified.commit.device, number: prepared.token.number)
         return verified

@@ -106,7 +106,7 @@ extension MemberList {
 
     private static func refusal(_ zone: ZoneID, _ reason: String, for device: String) -> CloudError {
         CloudError(
-            .notAuthorized, at: "\(zone)", reason,
+            .notAuthorized, at: zone.place, reason,
             hint: "on a member that publishes: snapsync zone members, then snapsync zone approve \(device)")
     }
 }

@@ -95,7 +95,7 @@ package final class ZoneAuthority: Sendable {
     package func verifySealing(in history: HistoryID) throws(CloudError) {
         guard history.isSealed, !isSealing else { return }
         throw CloudError(
-            .keyUnavailable, at: "\(history.zone)", "the zone is sealed, and no device's keys are at hand; nothing was written",
+            .keyUnavailable, at: history.zone.place, "the zone is sealed, and no device's keys are at hand; nothing was written",
             hint: "run the command with the database of a member")
     }
 
@@ -107,7 +107,7 @@ package final class ZoneAuthority: Sendable {
         guard let document = try? StrictJSON.decode(RecordDocument.self, from: text) else {
             throw MemberList.untrusted("\(history.zone)", "what the database keeps of the zone's keys cannot be understood")
         }
-        let read = try KeyRing(document.record(tag: document.changeTag ?? ""), at: "\(history.zone)")
+        let read = try KeyRing(document.record(tag: document.changeTag ?? ""), at: history.zone.place)
         state.withLock { $0.ring = read }
         return read
     }
@@ -139,7 +139,7 @@ package final class ZoneAuthority: Sendable {
         let known = state.withLock { ($0.list, $0.knowledge) }
         if let list = known.0 { return list }
         guard !known.1.statements.isEmpty else { return nil }
-        var list = try MemberList(known.1.statements, isVerified: true, of: history, at: "\(history.zone)")
+        var list = try MemberList(known.1.statements, isVerified: true, of: history, at: history.zone.place)
         list.savedBy = known.1.savedBy
         state.withLock { $0.list = list }
         return list
@@ -175,7 +175,7 @@ package final class ZoneAuthority: Sendable {
         }
         if let pinned = known.creator, pinned != creator {
             throw CloudError(
-                .untrusted, at: "\(history.zone)", "the zone was made by the holder of the key \(creator), and this device trusts \(pinned)",
+                .untrusted, at: history.zone.place, "the zone was made by the holder of the key \(creator), and this device trusts \(pinned)",
                 hint: "somebody has put another zone in its place, or --trust had another fingerprint; ask whoever made the zone")
         }
         if let trusted = try current(of: history), !list.extends(trusted), isNewest || !trusted.extends(list) {
@@ -214,7 +214,7 @@ package final class ZoneAuthority: Sendable {
         for floor in [known.floor, admitted].compactMap(\.self) {
             guard let token, token.number >= floor.number else {
                 throw CloudError(
-                    .rolledBack, at: "\(history.zone)",
+                    .rolledBack, at: history.zone.place,
                     "the zone ends at commit \(token?.number ?? 0), and this device has joined it at commit \(floor.number)",
                     hint: "an older copy of the location was put back; run snapsync check")
             }

@@ -25,7 +25,7 @@ public struct RetryPolicy: Sendable {
     /// The error after all attempts were lost.
     package func exhausted(at zone: ZoneID) -> CloudError {
         CloudError(
-            .zoneBusy, at: "\(zone)", "other devices published first, \(attempts) times in a row", hint: "try again in a moment",
+            .zoneBusy, at: zone.place, "other devices published first, \(attempts) times in a row", hint: "try again in a moment",
             isRetryable: true, retryAfter: longestDelay)
     }
 

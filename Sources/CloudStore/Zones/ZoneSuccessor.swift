@@ -43,7 +43,7 @@ package struct ZoneMove: Hashable, Sendable {
     /// The error for every reader and publisher of the moved zone.
     func error(in zone: ZoneID) -> CloudError {
         var error = CloudError(
-            .zoneMoved, at: "\(zone)",
+            .zoneMoved, at: zone.place,
             "\(device) has \(successor.kind) the zone at \(at); it goes on as zone \(successor.zone), made by \(successor.creator)",
             hint: "a device that is set up follows with its next snapsync sync; a command without a database wants --zone \(successor.zone)")
         var successor = successor

@@ -245,7 +245,7 @@ struct ZoneFolder {
     /// - Throws: ``CloudError`` with `.zoneNotFound` if the zone has no folder.
     init(_ zone: Zone) throws(CloudError) {
         guard let store = zone.store as? DirectoryStore, let folder = try store.directory().folder("\(zone.history.zone)") else {
-            throw CloudError(.zoneNotFound, at: "\(zone.history.zone)", "there is no folder of this zone")
+            throw CloudError(.zoneNotFound, at: zone.history.zone.place, "there is no folder of this zone")
         }
         (self.zone, self.folder, files) = (zone, folder, store.files)
     }

@@ -37,19 +37,19 @@ package struct TableInspector: TransactionPart {
             let kind = try String.fetchOne(
                 db, sql: "SELECT type FROM sqlite_schema WHERE type IN ('table', 'view') AND name = ? COLLATE NOCASE", arguments: [schema.table])
         else {
-            throw refuse(
+            throw try refuse(
                 "there is no such table",
                 "make it first (snapsync init --built-in makes the built-in ones, snapsync join those of the zone), or "
                     + (!isSetUp
                         ? "name another table in a dataset file (--datasets)"
-                        : hasFile ? "correct the dataset file" : "take it out: snapsync tables remove \(schema.name)"))
+                        : hasFile ? "correct the dataset file" : "take it out: \(transaction.settings.read().removal(of: schema, at: path))"))
         }
         guard kind == "table" else {
-            throw refuse(
+            throw try refuse(
                 "it is a view",
                 hasFile || !isSetUp
                     ? "name the table behind it in a dataset file (--datasets)"
-                    : "make it a table again, or take it out: snapsync tables remove \(path.shellWord) \(schema.name)")
+                    : "make it a table again, or take it out: \(transaction.settings.read().removal(of: schema, at: path))")
         }
 
         guard let table = try TableColumns(db, schema.table) else { throw DatabaseError(resultCode: .SQLITE_SCHEMA) }

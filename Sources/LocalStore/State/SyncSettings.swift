@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 package import SnapshotModel
+import StrictText
 
 /// What `init` stored in the database. Every later command reads its settings from here.
 package struct SyncSettings: Sendable, Hashable {
@@ -36,5 +37,10 @@ package struct SyncSettings: Sendable, Hashable {
         self.replacesOwnRows = replacesOwnRows
         self.adoptsOwnRows = adoptsOwnRows
         self.container = container
+    }
+
+    /// The command that stops syncing a dataset: a database has at least one.
+    package func removal(of schema: DatasetSchema, at path: String) -> String {
+        datasets.count > 1 ? "snapsync tables remove \(path.shellWord) \(schema.name.shellWord)" : "snapsync detach \(path.shellWord)"
     }
 }

@@ -31,9 +31,9 @@ private struct LimitLayer: CloudLayer {
         switch call {
         // `publish` is not counted against the rate: it is the second half of a request that `prepare` admitted. Refusing it could only lose
         // the commit's number to another device.
-        case .changes, .records, .history, .newAsset, .openAsset, .send, .mailbox: try window?.admit(at: "\(zone)")
+        case .changes, .records, .history, .newAsset, .openAsset, .send, .mailbox: try window?.admit(at: zone.place)
         case .prepare(let draft):
-            try window?.admit(at: "\(zone)")
+            try window?.admit(at: zone.place)
             try verify(draft, in: zone)
             try await verifyQuota(of: draft, in: zone)
         default: break
@@ -50,19 +50,19 @@ private struct LimitLayer: CloudLayer {
     private func verify(_ draft: CommitDraft, in zone: ZoneID) throws {
         let items = draft.saving.count + draft.deleting.count
         if let limit = limits.itemsPerRequest, items > limit {
-            throw exceeded("\(items) records in one request, the limit is \(limit)", at: "\(zone)", "split the request")
+            throw exceeded("\(items) records in one request, the limit is \(limit)", at: zone.place, "split the request")
         }
         if let limit = limits.bytesPerAsset, draft.saving.contains(where: { $0.assets.contains { $0.byteCount > limit } }) {
-            throw exceeded("an asset has more than \(limit) bytes", at: "\(zone)", "split the asset")
+            throw exceeded("an asset has more than \(limit) bytes", at: zone.place, "split the asset")
         }
         guard limits.bytesPerRecord != nil || limits.bytesPerRequest != nil else { return }
         let sizes = try draft.saving.map { try $0.byteCount() }
         if let limit = limits.bytesPerRecord, let size = sizes.max(), size > limit {
-            throw exceeded("a record has \(size) bytes, the limit is \(limit)", at: "\(zone)", "put what is large into an asset")
+            throw exceeded("a record has \(size) bytes, the limit is \(limit)", at: zone.place, "put what is large into an asset")
         }
         let sum = sizes.reduce(0, +)
         if let limit = limits.bytesPerRequest, sum > limit {
-            throw exceeded("\(sum) bytes in one request, the limit is \(limit)", at: "\(zone)", "split the request")
+            throw exceeded("\(sum) bytes in one request, the limit is \(limit)", at: zone.place, "split the request")
         }
     }
 
@@ -84,7 +84,7 @@ private struct LimitLayer: CloudLayer {
         // A commit that makes the data smaller is allowed even if the quota is already exceeded.
         guard sum > quota, sum > before else { return }
         throw CloudError(
-            .quotaExceeded, at: "\(zone)", "the location would hold \(sum) bytes, the quota is \(quota)",
+            .quotaExceeded, at: zone.place, "the location would hold \(sum) bytes, the quota is \(quota)",
             hint: "make room, then try again; nothing was lost")
     }
 

@@ -20,7 +20,7 @@ extension CloudZone {
     /// - Throws: ``CloudError`` with `.invalidArguments` for a cursor of another cloud or zone.
     public func records(continuing cursor: QueryCursor, limit: Int? = nil) async throws -> QueryPage {
         guard try await cursor.cloud == cloud.identity().uuid, cursor.zone == id else {
-            throw CloudError(.invalidArguments, at: "\(id)", "the cursor is one of another location or zone", hint: "begin the query anew here")
+            throw CloudError(.invalidArguments, at: id.place, "the cursor is one of another location or zone", hint: "begin the query anew here")
         }
         return try await page(cursor.query, cursor.desiredKeys, after: cursor.after, limit: limit)
     }

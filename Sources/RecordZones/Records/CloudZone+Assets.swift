@@ -23,7 +23,7 @@ extension CloudZone {
     public func content(of asset: CloudAsset, limit: Int = 250_000_000) async throws -> Data {
         guard asset.byteCount <= limit else {
             throw CloudError(
-                .limitExceeded, at: "\(id)", "the asset has \(asset.byteCount) bytes, \(limit) are taken into memory",
+                .limitExceeded, at: id.place, "the asset has \(asset.byteCount) bytes, \(limit) are taken into memory",
                 hint: "copy it to a file")
         }
         var content = Data(capacity: asset.byteCount)

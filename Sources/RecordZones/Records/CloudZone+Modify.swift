@@ -26,7 +26,7 @@ extension CloudZone {
     @discardableResult
     public func save(_ record: CloudRecord, savePolicy: RecordSavePolicy = .ifServerRecordUnchanged) async throws -> CloudRecord {
         let results = try await modify(saving: [record], savePolicy: savePolicy)
-        guard let saved = results.saveResults.first else { throw CloudError(.unknownItem, at: "\(id)", "the save has no result") }
+        guard let saved = results.saveResults.first else { throw CloudError(.unknownItem, at: id.place, "the save has no result") }
         return try saved.result.get()
     }
 

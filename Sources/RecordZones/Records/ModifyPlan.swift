@@ -106,7 +106,7 @@ struct ModifyRequest: Sendable {
     func verify() throws(CloudError) {
         let names = saving.map(\.name) + deleting
         guard Set(names).count == names.count else {
-            throw CloudError(.invalidArguments, at: "\(zone)", "a record is saved or deleted twice in one request", hint: "name each record once")
+            throw CloudError(.invalidArguments, at: zone.place, "a record is saved or deleted twice in one request", hint: "name each record once")
         }
     }
 }
@@ -134,7 +134,7 @@ public struct ModifyResults: Sendable {
     }
 
     /// All errors as one `partialFailure`; nil if there are none.
-    public var failure: CloudError? { CloudError.partial(failures, at: "\(zone)") }
+    public var failure: CloudError? { CloudError.partial(failures, at: zone.place) }
 
     /// The saved records with their new tags, in the order of the request.
     ///

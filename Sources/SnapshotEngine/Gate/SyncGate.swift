@@ -79,7 +79,7 @@ public struct SyncGate: Sendable {
     private func choiceReason(_ choice: SyncChoice) -> GateReason? {
         switch choice {
         case .on: nil
-        case .off: GateReason(.preferenceOff, "sync is turned off", hint: "turn it on with: snapsync config set \(database.path.shellWord) sync on")
+        case .off: GateReason(.preferenceOff, "sync is turned off", hint: "to turn it on: snapsync config set \(database.path.shellWord) sync on")
         case .undecided:
             GateReason(
                 .preferenceUndecided, "sync is neither on nor off yet",

@@ -50,7 +50,7 @@ struct DeviceIdentity {
         _ = try await device.fetchUpstreamChanges()
         guard device.signedZone == nil else {
             throw SyncError(
-                .refused, step: .announce, at: "zone \(device.zone)",
+                .refused, step: .announce, at: device.zone.place,
                 "\(reason): this database is a copy of another one, or a backup that was put back, and in a signed zone a copy needs keys of its own",
                 hint:
                     "if this database goes on in the other one's place: snapsync device claim \(device.database.path.shellWord); else detach it and set it up under another name"
@@ -108,7 +108,7 @@ extension SyncContext {
         let identity = try await DeviceIdentity.check(self, applied: applied, commits: commits)
         guard let reason = identity.reason, try await zoneInfo().publishers == .one else { return identity }
         throw SyncError(
-            .refused, step: .announce, at: "zone \(zone)",
+            .refused, step: .announce, at: zone.place,
             "\(reason): this database is a copy of another one, or a backup that was put back; it is the device \(identity.device.settings.device) from now on, and nothing was published",
             hint:
                 "decide which database publishes: this one with snapsync device claim \(database.path.shellWord), then snapsync import; or leave it to the other one"
@@ -155,7 +155,7 @@ extension SyncEngine {
             let name = name ?? mustBe ?? device.settings.device
             guard mustBe == nil || name == mustBe else {
                 throw SyncError(
-                    .refused, step: .open, at: "zone \(device.zone)", "its one publisher is the device \(info.creator), and this database is to be \(name)",
+                    .refused, step: .open, at: device.zone.place, "its one publisher is the device \(info.creator), and this database is to be \(name)",
                     hint: "leave out --name, or give --name \(info.creator)")
             }
             let report = try await device.cloud.deviceReport(of: name, in: device.zone)

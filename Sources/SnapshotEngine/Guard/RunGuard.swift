@@ -23,7 +23,7 @@ extension SyncContext {
     /// - Parameter isOneOfMany: whether other devices publish in the zone as well.
     func verifyNewest(_ upstream: UpstreamChanges, isOneOfMany: Bool) async throws {
         guard upstream.isBehind, let newest = upstream.changes.token else { return }
-        let place = "zone \(zone)"
+        let place = zone.place
         _ = try await checkIdentity(applied: upstream.applied, commits: upstream.changes.commits)
         if isOneOfMany, upstream.applied != nil {
             throw SyncError(
@@ -44,7 +44,7 @@ extension SyncContext {
     func verifyFirstPublish(after applied: AppliedVersion?) throws {
         guard applied == nil, let note = try database.read({ try $0.state.bootstrapNote() }), !note.madeZone else { return }
         throw SyncError(
-            .refused, step: .announce, at: "zone \(zone)",
+            .refused, step: .announce, at: zone.place,
             "the zone has no version yet, and this database did not make it: versions of other devices may still be on their way",
             hint:
                 "if a sync tool delivers the files, wait and run snapsync import; if this database is the first: snapsync device claim \(database.path.shellWord)"

@@ -97,7 +97,7 @@ extension SyncEngine {
         let settings = try database.read { try $0.settings.read() }
         guard try database.read({ try $0.state.zoneKnowledge() }) == nil else {
             throw SyncError(
-                .refused, step: .open, at: "zone \(settings.zone)", "the zone is signed, and an application's channel carries no signatures",
+                .refused, step: .open, at: ZoneID(settings.zone).place, "the zone is signed, and an application's channel carries no signatures",
                 hint: "sync: messages of a signed zone travel in its mailbox")
         }
         return try device(

@@ -83,14 +83,14 @@ struct SignedZoneSetup {
             // A reader gets the error from the code that needs the zone. A publisher would make the zone.
             guard request.trust != nil, request.role.publishes else { return request.trust }
             throw SyncError(
-                .nothingThere, step: .open, at: "zone \(id)", "there is no zone yet whose creator could be trusted",
+                .nothingThere, step: .open, at: id.place, "there is no zone yet whose creator could be trusted",
                 hint: "check the location and --zone; whoever makes the zone gives no --trust")
         }
         try verifyProtection(request, info)
         guard info.isSigned else {
             guard !request.isSigned, request.trust == nil else {
                 throw SyncError(
-                    .refused, step: .open, at: "zone \(id)",
+                    .refused, step: .open, at: id.place,
                     request.isSigned ? "the zone is there, and it is not signed" : "the zone is not signed, and --trust says that it is",
                     hint: request.isSigned
                         ? "on a device that publishes there: snapsync zone sign; or make another zone (--zone)"
@@ -100,7 +100,7 @@ struct SignedZoneSetup {
         }
         var knowledge = ZoneKnowledge(creator: request.trust)
         knowledge.protection = info.protection
-        cloud.authorities.set(ZoneAuthority(knowledge) { throw CloudError(.keyUnavailable, at: "\(id)", "no keys yet") }, of: id)
+        cloud.authorities.set(ZoneAuthority(knowledge) { throw CloudError(.keyUnavailable, at: id.place, "no keys yet") }, of: id)
         _ = try await cloud.members(in: id)
         return cloud.authorities.authority(of: id).knowledge.creator.flatMap(KeyFingerprint.init) ?? request.trust
     }
@@ -110,12 +110,12 @@ struct SignedZoneSetup {
         let missing = request.protection.subtracting(info.protection)
         if missing.contains(.sealed) {
             throw SyncError(
-                .refused, step: .open, at: "zone \(info.id)", "the zone is there, and it is not sealed: everybody who can read the store can read it",
+                .refused, step: .open, at: info.id.place, "the zone is there, and it is not sealed: everybody who can read the store can read it",
                 hint: "on a device that publishes there: snapsync zone encrypt; or make another zone (--zone)")
         }
         guard missing.isDisjoint(with: [.padded, .postQuantum]) else {
             throw SyncError(
-                .refused, step: .open, at: "zone \(info.id)", "the zone is there, and it is not \(missing.features.joined(separator: ", "))",
+                .refused, step: .open, at: info.id.place, "the zone is there, and it is not \(missing.features.joined(separator: ", "))",
                 hint: "a zone stays as it was made; make another one (--zone)")
         }
     }
@@ -128,7 +128,7 @@ struct SignedZoneSetup {
         try Self.verifyProtection(request, info)
         guard info.isSigned else {
             guard !request.isSigned, request.trust == nil else {
-                throw SyncError(.refused, step: .open, at: "zone \(id)", "the zone is not signed", hint: "ask whoever made the zone")
+                throw SyncError(.refused, step: .open, at: id.place, "the zone is not signed", hint: "ask whoever made the zone")
             }
             return nil
         }
@@ -180,7 +180,7 @@ struct SealedJoin {
         guard let opened = try? backend ?? CloudLocation.open(request.cloud), let info = try? await opened.zone(id), info.isSealed else {
             guard request.recovery == nil else {
                 throw SyncError(
-                    .nothingThere, step: .open, at: "zone \(id)", "there is no sealed zone to read with a recovery code", hint: "check the location and --zone")
+                    .nothingThere, step: .open, at: id.place, "there is no sealed zone to read with a recovery code", hint: "check the location and --zone")
             }
             return nil
         }
@@ -196,11 +196,11 @@ struct SealedJoin {
         // The zone belongs to this device, and its first version is not published yet.
         if state.token == nil, info.creator == name.name, request.role.publishes { return }
         if request.role.publishes, info.publishers == .one, info.creator != name.name { throw SyncSetup.otherPublisher(info, request) }
-        let ring = try state.record(KeyRing.recordName).map { try KeyRing($0, at: "zone \(id)") }
+        let ring = try state.record(KeyRing.recordName).map { try KeyRing($0, at: id.place) }
         if let ring, ring.isFor(keys.publicKeys.sealing) { return }
         guard request.recovery == nil else {
             throw SyncError(
-                .refused, step: .open, at: "zone \(id)", ring == nil ? "nothing has been published yet" : "the recovery code is not the zone's",
+                .refused, step: .open, at: id.place, ring == nil ? "nothing has been published yet" : "the recovery code is not the zone's",
                 hint: "it may be that of another zone, or an earlier one: snapsync zone rotate-keys --new-recovery-code on a member makes another")
         }
         try await ask(zone, request, as: keys.publicKeys, hasVersions: state.token != nil)
@@ -223,7 +223,7 @@ struct SealedJoin {
         let list = try await zone.cloud.members(in: id)
         if let member = list?.member(device), member.keys != own {
             throw SyncError(
-                .refused, step: .open, at: "zone \(id)", "\(device) is a member with other keys than those in \(zone.keyStore.place(of: zone.owner))",
+                .refused, step: .open, at: id.place, "\(device) is a member with other keys than those in \(zone.keyStore.place(of: zone.owner))",
                 hint: "bring its key file back from a copy, choose another name with --name, or have it removed: snapsync zone revoke \(device)")
         }
         _ = try await NameClaim(device, in: id, of: zone.cloud, takesOver: request.takesOver, detached: name.detached, keys: own)
@@ -231,7 +231,7 @@ struct SealedJoin {
             DeviceReport(device: device, role: request.role.rawValue, token: nil, clock: .now, nonce: NonceSource.system.uuid()), in: id)
         let approve = "snapsync zone approve \(device)"
         throw SyncError(
-            .tryAgainLater, step: .open, at: "zone \(id)",
+            .tryAgainLater, step: .open, at: id.place,
             "the zone is sealed, and \(device) has asked to be a member; nothing was set up yet. Its words are \(own.fingerprint)",
             hint: hasVersions
                 ? "on a member that publishes, compare these words: \(approve); then run the same command again"

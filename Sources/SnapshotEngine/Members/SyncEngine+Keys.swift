@@ -64,9 +64,9 @@ extension SyncEngine {
             let token = try await MetadataPublisher(device: context).publish { state in
                 guard let record = state.record(MemberList.recordName), let token = state.token else {
                     throw SyncError(
-                        .nothingThere, step: .announce, at: "zone \(zone.owner.zone)", "nothing has been published yet", hint: "run snapsync sync first")
+                        .nothingThere, step: .announce, at: zone.owner.zone.place, "nothing has been published yet", hint: "run snapsync sync first")
                 }
-                let list = try MemberList(record, savedBy: token.number, of: zone.history, at: "zone \(zone.owner.zone)")
+                let list = try MemberList(record, savedBy: token.number, of: zone.history, at: zone.owner.zone.place)
                 let ring = try keys.rotated(for: list, recoveryKey: code?.publicKey(zone.history.protection.sealingKeyKind))
                 epoch = Int(ring.epoch)
                 return MetadataPublisher.Changes(saving: [ring.record])

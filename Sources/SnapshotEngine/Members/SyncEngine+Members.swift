@@ -119,21 +119,21 @@ extension SyncEngine {
             let report = try await zone.cloud.joinRequests(in: zone.owner.zone).first { $0.device == device }
             if let member = list.member(device), member.keys.fingerprint == fingerprint || report == nil {
                 throw SyncError(
-                    .refused, step: .announce, at: "zone \(zone.owner.zone)", "\(device) is a member already", hint: "snapsync zone members shows who is")
+                    .refused, step: .announce, at: zone.owner.zone.place, "\(device) is a member already", hint: "snapsync zone members shows who is")
             }
             guard let report, let keys = report.keys else {
                 throw SyncError(
-                    .nothingThere, step: .announce, at: "zone \(zone.owner.zone)", "no device asks to be a member as \(device)",
+                    .nothingThere, step: .announce, at: zone.owner.zone.place, "no device asks to be a member as \(device)",
                     hint: "run snapsync init there first; snapsync zone members shows who asks")
             }
             guard keys.fingerprint == fingerprint else {
                 throw SyncError(
-                    .refused, step: .announce, at: "zone \(zone.owner.zone)", "another device asks as \(device) by now: \(keys.fingerprint)",
+                    .refused, step: .announce, at: zone.owner.zone.place, "another device asks as \(device) by now: \(keys.fingerprint)",
                     hint: "compare these words with those on the device, then run the same command again")
             }
             guard list.member(device) == nil else {
                 throw SyncError(
-                    .refused, step: .announce, at: "zone \(zone.owner.zone)", "\(device) is a member with other keys",
+                    .refused, step: .announce, at: zone.owner.zone.place, "\(device) is a member with other keys",
                     hint: "if that one is gone: snapsync zone revoke \(device), then approve again; else set the new device up under another name")
             }
             let role = role ?? MemberRole(rawValue: report.role) ?? .reader
@@ -159,7 +159,7 @@ extension SyncEngine {
         try await changeMembers(role == nil ? .removed : .role, device) { zone, info, list, now, _ in
             guard let member = list.member(device) else {
                 throw SyncError(
-                    .nothingThere, step: .announce, at: "zone \(zone.owner.zone)", "\(device) is no member", hint: "snapsync zone members shows who is")
+                    .nothingThere, step: .announce, at: zone.owner.zone.place, "\(device) is no member", hint: "snapsync zone members shows who is")
             }
             if let role { try Self.verify(role, of: device, in: info) }
             var list = list
@@ -191,10 +191,10 @@ extension SyncEngine {
             let token = try await MetadataPublisher(device: context).publish { state in
                 guard let record = state.record(MemberList.recordName), let token = state.token else {
                     throw SyncError(
-                        .nothingThere, step: .announce, at: "zone \(zone.owner.zone)", "nothing has been published yet",
+                        .nothingThere, step: .announce, at: zone.owner.zone.place, "nothing has been published yet",
                         hint: "run snapsync sync on \(info.creator) first")
                 }
-                let list = try MemberList(record, savedBy: token.number, of: zone.history, at: "zone \(zone.owner.zone)")
+                let list = try MemberList(record, savedBy: token.number, of: zone.history, at: zone.owner.zone.place)
                 let changed = try await change(zone, info, list, context.now(), token)
                 last = changed
                 let ring = try zone.keys?.ring(for: changed.list, after: list)
@@ -223,7 +223,7 @@ extension SyncEngine {
     private static func verify(_ role: MemberRole, of device: String, in info: ZoneInfo) throws {
         guard role.mayPublish, info.publishers == .one, device != info.creator else { return }
         throw SyncError(
-            .refused, step: .announce, at: "zone \(info.id)", "its one publisher is \(info.creator), so \(device) cannot be a \(role.rawValue)",
+            .refused, step: .announce, at: info.id.place, "its one publisher is \(info.creator), so \(device) cannot be a \(role.rawValue)",
             hint: "give it the role reader (sends messages) or observer (reads only)")
     }
 }
@@ -233,7 +233,7 @@ extension SyncContext {
     func publishMembers(of zone: SignedZone, _ change: (inout MemberList, _ floor: ChangeToken) throws -> Void) async throws {
         _ = try await MetadataPublisher(device: self).publish { state in
             guard let record = state.record(MemberList.recordName), let token = state.token else { return MetadataPublisher.Changes() }
-            let list = try MemberList(record, savedBy: token.number, of: zone.history, at: "zone \(zone.owner.zone)")
+            let list = try MemberList(record, savedBy: token.number, of: zone.history, at: zone.owner.zone.place)
             var changed = list
             try change(&changed, token)
             guard changed != list else { return MetadataPublisher.Changes() }
@@ -262,7 +262,7 @@ extension SyncEngine {
             }
             guard token.number > 0 else {
                 throw SyncError(
-                    .nothingThere, step: .announce, at: "zone \(context.zone)", "nothing has been published yet", hint: "run snapsync sync first")
+                    .nothingThere, step: .announce, at: context.zone.place, "nothing has been published yet", hint: "run snapsync sync first")
             }
             try database.write { transaction in
                 try transaction.state.freshness.set(promise.map { FreshnessNote(interval: $0.interval, newest: context.now()) })

@@ -73,7 +73,7 @@ package final class ZoneKeys: Sendable {
 
     private func notAMember(_ ring: KeyRing, _ own: DevicePublicKeys) -> CloudError {
         CloudError(
-            .notAuthorized, at: "\(history.zone)",
+            .notAuthorized, at: history.zone.place,
             "the zone is sealed, and its keys of epoch \(ring.epoch) are not for \(owner.device): it is no member; its words are \(own.fingerprint)",
             hint: "on a member that publishes, compare these words, then: snapsync zone approve \(owner.device)")
     }
@@ -86,7 +86,7 @@ package final class ZoneKeys: Sendable {
     func begin() throws -> BoxKeys {
         if let boxes = state.withLock({ $0.isPending ? $0.boxes : nil }) { return boxes }
         guard let recovery = authority.knowledge.recoveryKey else {
-            throw CloudError(.notAuthorized, at: "\(history.zone)", "nothing has been published yet, and this device has not made the sealed zone")
+            throw CloudError(.notAuthorized, at: history.zone.place, "nothing has been published yet, and this device has not made the sealed zone")
         }
         let first = EpochSecret.random(number: 1)
         do {
@@ -95,7 +95,7 @@ package final class ZoneKeys: Sendable {
             state.withLock { $0 = State(ring: ring, newest: first, boxes: boxes, isPending: true) }
             return boxes
         } catch let error as BoxError {
-            throw CloudError(.keyUnavailable, at: "\(history.zone)", "the keys of the zone cannot be made: \(error)")
+            throw CloudError(.keyUnavailable, at: history.zone.place, "the keys of the zone cannot be made: \(error)")
         }
     }
 
@@ -122,7 +122,7 @@ package final class ZoneKeys: Sendable {
 
     static func missing(_ history: HistoryID) -> CloudError {
         CloudError(
-            .untrusted, at: "\(history.zone)", "the zone is sealed, and has no record of its keys",
+            .untrusted, at: history.zone.place, "the zone is sealed, and has no record of its keys",
             hint: "a device without the right to do so wrote this file, or an older copy was restored; run snapsync check")
     }
 }
@@ -137,7 +137,7 @@ extension ZoneKeys {
         let removed = before.members.filter { !members.contains($0.keys) }
         if let holder = removed.first(where: { $0.keys.sealing == ring.recoveryKey }) {
             throw CloudError(
-                .notAuthorized, at: "\(history.zone)", "\(holder.device) was set up with the recovery code, which would open later versions, too",
+                .notAuthorized, at: history.zone.place, "\(holder.device) was set up with the recovery code, which would open later versions, too",
                 hint: "first make another code: snapsync zone rotate-keys --new-recovery-code")
         }
         do {
@@ -145,7 +145,7 @@ extension ZoneKeys {
             return members.allSatisfy { ring.isFor($0.sealing) } ? nil : try ring.giving(secret, to: members, of: history)
         } catch let error as BoxError {
             throw CloudError(
-                .invalidArguments, at: "\(history.zone)", "the keys of the zone cannot be given to a member: \(error)",
+                .invalidArguments, at: history.zone.place, "the keys of the zone cannot be given to a member: \(error)",
                 hint: "its public key is none: let the device join with new keys")
         }
     }
@@ -160,7 +160,7 @@ extension ZoneKeys {
 
     private func next(_ ring: KeyRing, _ secret: EpochSecret, for keys: [DevicePublicKeys], recoveryKey: String? = nil) throws -> KeyRing {
         guard ring.epoch < KeyRing.epochLimit else {
-            throw CloudError(.limitExceeded, at: "\(history.zone)", "the zone has had \(KeyRing.epochLimit) keys, and takes no more", hint: "make a new zone")
+            throw CloudError(.limitExceeded, at: history.zone.place, "the zone has had \(KeyRing.epochLimit) keys, and takes no more", hint: "make a new zone")
         }
         return try ring.next(after: secret, for: keys, recoveryKey: recoveryKey, of: history)
     }
@@ -250,7 +250,7 @@ struct ZoneSeal: CloudLayer {
     private func refusePlain(_ records: [CloudRecord]) throws -> [CloudRecord] {
         guard let record = records.first(where: { !$0.mayStandInSealedZone }) else { return records }
         throw CloudError(
-            .untrusted, at: "\(zone.owner.zone)", "the zone is sealed, and record \(record.name) is not",
+            .untrusted, at: zone.owner.zone.place, "the zone is sealed, and record \(record.name) is not",
             hint: "a device without the right to do so wrote this file; run snapsync check")
     }
 
@@ -280,7 +280,7 @@ struct ZoneSeal: CloudLayer {
 
     func didPrepare(_ commit: PreparedCommit, from draft: CommitDraft) throws {
         guard let keys = keys(of: commit.zone), let record = draft.saving.first(where: { $0.name == KeyRing.recordName }) else { return }
-        keys.prepared(try KeyRing(record, at: "\(commit.zone)"), by: commit.token)
+        keys.prepared(try KeyRing(record, at: commit.zone.place), by: commit.token)
     }
 
     func didCall(_ call: CloudCall, in zone: ZoneID?) async throws {

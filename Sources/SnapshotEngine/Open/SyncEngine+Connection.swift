@@ -75,12 +75,9 @@ extension SyncLocation {
     ///
     /// - Throws: ``SyncError`` with `.refused` if there are several.
     fileprivate func newZone() async throws -> String {
-        let main = "main"
         // The set-up creates a missing location, or reports why it cannot be read.
-        guard let cloud = try? backend ?? CloudLocation.open(text) else { return main }
-        let (name, names) = try await cloud.zoneName(new: main)
-        if let name { return name }
-        throw SyncError(.refused, step: .open, at: text, "it has the zones \(names.joined(separator: ", "))", hint: "pass one of them as zone:")
+        guard let cloud = try? backend ?? CloudLocation.open(text) else { return ZoneID.main }
+        return try await cloud.zoneName()
     }
 
     /// Checks that a database is set up with this location and a role.

@@ -73,7 +73,7 @@ struct PeerSync: Sendable {
                 losses += 1
                 guard losses < retry.attempts else {
                     throw SyncError(
-                        .tryAgainLater, step: .announce, at: "zone \(device.zone)",
+                        .tryAgainLater, step: .announce, at: device.zone.place,
                         "other devices published first, \(losses) times in a row; what was changed here stays tracked",
                         hint: "run the same command again")
                 }
@@ -93,7 +93,7 @@ struct PeerSync: Sendable {
             let creator = try await device.zoneInfo().creator
             guard creator == device.settings.device else {
                 throw SyncError(
-                    .nothingThere, step: .fetch, at: "zone \(device.zone)",
+                    .nothingThere, step: .fetch, at: device.zone.place,
                     "nothing has been published yet, and the first version is made by the device that made the zone",
                     hint: "run snapsync sync on \(creator) first")
             }

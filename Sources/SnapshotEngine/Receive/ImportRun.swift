@@ -76,7 +76,7 @@ package struct ImportRun: Sendable {
         if upstream.isExpired || discardsChanges || comparesAll { local.untracked = Set(device.settings.datasets.map(\.name)) }
         guard let newest = upstream.changes.token else {
             throw SyncError(
-                .nothingThere, step: .fetch, at: "zone \(device.zone)", "nothing has been published yet", hint: "run snapsync export on the writer first")
+                .nothingThere, step: .fetch, at: device.zone.place, "nothing has been published yet", hint: "run snapsync export on the writer first")
         }
         if newest == local.applied?.token, local.untracked.isEmpty {
             warnings += try device.showHeldRows()
@@ -104,7 +104,7 @@ package struct ImportRun: Sendable {
     package func importPutBack(_ state: ZoneState) async throws -> ImportReport {
         guard let newest = state.token else {
             throw SyncError(
-                .nothingThere, step: .fetch, at: "zone \(device.zone)", "it has no version any more", hint: "bring the directory back from a copy")
+                .nothingThere, step: .fetch, at: device.zone.place, "it has no version any more", hint: "bring the directory back from a copy")
         }
         let warnings = try device.keepTracking()
         var local = try ImportBase(device, nil)

@@ -88,7 +88,7 @@ extension VersionPin {
             .dataRefused, step: .verify, at: "pin of version \(version)",
             "the pinned version cannot be read: \(reason), and its commit was pruned or is not there",
             hint:
-                "if a sync tool is bringing files, wait for it; else bring \(checkpointPath) back from a copy of the directory, or let the version go: snapsync pin \(version) --remove on a device that publishes"
+                "if a sync tool is bringing files, wait for it; else bring \(checkpointPath) back from a copy of the directory, or let the version go: snapsync pin DB \(version) --remove on a device that publishes"
         )
     }
 }
@@ -127,7 +127,7 @@ package struct VersionFinder: Sendable {
         let pins = try await state(of: nil).pins
         if let pin = pins.last(where: { $0.timestamp < instant }) { return pin.version }
         throw SyncError(
-            .nothingThere, step: .fetch, at: "zone \(zone)", "no version from before \(instant) is kept",
+            .nothingThere, step: .fetch, at: zone.place, "no version from before \(instant) is kept",
             hint: "snapsync log lists the versions that are kept")
     }
 }

@@ -184,7 +184,7 @@ package struct MetadataPublisher: Sendable {
                 try await Task.sleep(for: Self.policy.delay(after: attempt))
             }
         }
-        throw SyncError(.tryAgainLater, step: .announce, at: "zone \(device.zone)", "other devices publish without a pause", hint: "run the same command again")
+        throw SyncError(.tryAgainLater, step: .announce, at: device.zone.place, "other devices publish without a pause", hint: "run the same command again")
     }
 
     private func commit(_ changes: Changes, after token: ChangeToken) async throws -> ChangeToken {

@@ -89,7 +89,7 @@ package struct ZonePruner: Sendable {
         if !dryRun, !removal.files.isEmpty {
             guard try await self.pins() == pins.pins else {
                 throw SyncError(
-                    .tryAgainLater, step: .store, at: "zone \(zone)", "another device pinned or unpinned a version meanwhile; nothing was removed",
+                    .tryAgainLater, step: .store, at: zone.place, "another device pinned or unpinned a version meanwhile; nothing was removed",
                     hint: "run it again")
             }
             try await cloud.remove(removal.files, by: device, in: zone)
@@ -117,7 +117,7 @@ package struct ZonePruner: Sendable {
         }
         if let token, commits.last.map({ $0.token.number < token.number }) ?? true {
             throw SyncError(
-                .tryAgainLater, step: .fetch, at: "zone \(zone)", "version \(token.number), which is here, was not there when the zone was listed",
+                .tryAgainLater, step: .fetch, at: zone.place, "version \(token.number), which is here, was not there when the zone was listed",
                 hint: "run it again")
         }
         let isThere =

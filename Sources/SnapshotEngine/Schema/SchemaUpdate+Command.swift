@@ -71,13 +71,15 @@ extension SyncEngine {
 extension SchemaUpdate {
     func take(_ request: DescriptionUpdateRequest) async throws -> DescriptionUpdateReport {
         let settings = device.settings
-        let unknown = request.removed.filter { name in !settings.datasets.contains { $0.name == name } }
+        var request = request
+        let unknown = request.removed.filter { settings.datasets.named($0) == nil }
         guard unknown.isEmpty else {
             throw SyncError(
                 .refused, step: .open, at: device.database.path, "no dataset is named \(unknown.joined(separator: ", "))",
                 hint: "the datasets are \(settings.datasets.map(\.name).joined(separator: ", "))"
             ).asSlip
         }
+        request.removed = request.removed.compactMap { settings.datasets.named($0)?.name }
         guard request.removed.count < settings.datasets.count || request.tables != nil else {
             throw SyncError(
                 .refused, step: .open, at: device.database.path, "no dataset would be left", hint: "snapsync detach takes the whole database out"
@@ -96,7 +98,6 @@ extension SchemaUpdate {
             ).asSlip
         }
         let own = Set(settings.datasets.map { $0.table.folded })
-        var request = request
         let chosen = request.tables?.timestamps.filter { own.contains($0.table.folded) } ?? []
         request.tables?.timestamps.removeAll { own.contains($0.table.folded) }
         if let other = request.tables?.timestamps.first, request.tables?.tables == [] {
@@ -274,7 +275,7 @@ extension SchemaUpdate {
             guard let table = found.table else {
                 throw SyncError(
                     .refused, step: .open, at: "\(device.database.path), table \(schema.table)", "dataset \(schema.name): there is no such table",
-                    hint: "take it out: snapsync tables remove \(schema.name); or make the table again")
+                    hint: "take it out: \(device.settings.removal(of: schema, at: device.database.path)); or make the table again")
             }
             let before = try found.renamed()
             if found.isRenamed {
@@ -288,8 +289,9 @@ extension SchemaUpdate {
             if let key = before.keyColumns.first(where: { key in found.lostColumns.contains { $0.name.exact == key.name.exact } }) {
                 throw SyncError(
                     .refused, step: .open, at: "\(device.database.path), table \(table)", "dataset \(schema.name): the column \(key.column) of the key is gone",
-                    hint:
-                        "a dataset keeps its key: take it out (snapsync tables remove \(schema.name)), sync, and add the table again (\(publishes ? "snapsync tables add \(table)" : "snapsync tables adopt --create"))"
+                    hint: device.settings.datasets.count == 1
+                        ? "a dataset keeps its key: snapsync detach, and set the database up in another zone"
+                        : "a dataset keeps its key: take it out (snapsync tables remove \(schema.name)), sync, and add the table again (\(publishes ? "snapsync tables add \(table)" : "snapsync tables adopt --create"))"
                 )
             }
             let zone = zone?.descriptions.first { $0.schema.name == schema.name }

@@ -156,7 +156,7 @@ struct SchemaUpdate {
             let list = gone.map(\.name).joined(separator: ", ")
             guard !device.settings.role.publishes else {
                 throw SyncError(
-                    .refused, step: .fetch, at: "version \(commit?.token.number ?? 0) of zone \(device.zone)",
+                    .refused, step: .fetch, at: "version \(commit?.token.number ?? 0) of \(device.zone.place)",
                     "another device has taken \(list) out of the dataset \(schema.name), and this device still publishes it",
                     hint:
                         "to take it out here, too (the table keeps its column and values): snapsync tables adopt \(device.database.path.shellWord)"
@@ -232,7 +232,7 @@ package enum MissingTables {
         } else if one.table == nil {
             (reason, hint) = (
                 "there is no such table",
-                "to take the dataset out\(settings.role.publishes ? " of the zone" : " of this database"): snapsync tables remove \(file) \(one.schema.name); else make the table again"
+                "to stop syncing it: \(settings.removal(of: one.schema, at: path)); else make the table again"
             )
         } else if let renamed = one.renamedColumns.first {
             (reason, hint) = ("the column \(renamed.column.column) is named \(renamed.name) now", "to take the new name over: \(update)")

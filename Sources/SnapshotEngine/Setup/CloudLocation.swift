@@ -124,9 +124,10 @@ package enum ReplicatedFolder {
 }
 
 extension CloudDatabase {
-    /// The zone that is meant if none is named: the only one that was not moved to another zone, else `new`, if it is there or none is; nil if there are
-    /// several others.
-    package func zoneName(new: String) async throws -> (name: String?, all: [String]) {
+    /// The zone that is meant if none is named: the only one that was not moved to another zone, else `new`, if it is there or none is.
+    ///
+    /// - Throws: ``SyncError`` with `.refused` if there are several others, ``CloudError`` if the location cannot be read.
+    package func zoneName(new: String = ZoneID.main) async throws -> String {
         var names = try await zoneNames()
         if names.count > 1 {
             for name in names {
@@ -137,6 +138,10 @@ extension CloudDatabase {
                 }
             }
         }
-        return (names.count == 1 ? names[0] : names.isEmpty || names.contains(new) ? new : nil, names)
+        if let only = names.first, names.count == 1 { return only }
+        if names.isEmpty || names.contains(where: { $0.exact == new.exact }) { return new }
+        throw SyncError(
+            .refused, step: .open, at: location, "it has the zones \(names.joined(separator: ", "))", hint: "choose one with --zone (in the library, zone:)"
+        ).asSlip
     }
 }

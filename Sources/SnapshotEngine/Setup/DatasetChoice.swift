@@ -67,7 +67,7 @@ struct DatasetChoice {
         guard request.role.publishes ? request.joins : !hasBuiltIn else { return nil }
         let creator = try await cloud.zone(zone).creator
         throw SyncError(
-            .nothingThere, step: .open, at: "zone \(zone)", "nothing has been published yet, so it does not say which tables there are",
+            .nothingThere, step: .open, at: zone.place, "nothing has been published yet, so it does not say which tables there are",
             hint: "run snapsync sync on \(creator) first, then this command again; or give a dataset file (--datasets)")
     }
 

@@ -35,7 +35,7 @@ package struct DeviceName {
     }
 
     private static func loss(of remembered: DetachedDevice, isCopy: Bool, isSameZone: Bool) -> String {
-        let way = "to be \(remembered.device) all the same: snapsync detach, then snapsync init --name \(remembered.device) --take-over"
+        let way = "to be \(remembered.device) all the same: snapsync detach; then set it up as before, with --name \(remembered.device) --take-over"
         if isCopy {
             return "this file is a copy of the database that was the device \(remembered.device) before detach, so it has a name of its own; \(way)"
         }
@@ -96,7 +96,7 @@ struct NameClaim {
         let isReturning = detached?.device == name && detached?.isAuthor(of: report) == true
         if let report, !takesOver, !isReturning, keys == nil || report.keys != keys || report.token != nil {
             throw SyncError(
-                .refused, step: .open, at: "zone \(zone)", "a \(report.role) has synced as \(name) before, at \(report.clock), from another database",
+                .refused, step: .open, at: zone.place, "a \(report.role) has synced as \(name) before, at \(report.clock), from another database",
                 hint: "choose another name with --name; if that database is lost, was detached, or is this one made anew: --take-over")
         }
         self.isReturning = isReturning

@@ -25,7 +25,7 @@ struct KeyRangeClaim {
             if let range = record.range(of: device, creator: info.creator), try state.token == nil || isKnown(range) { return range }
             guard let token = state.token else {
                 throw SyncError(
-                    .nothingThere, step: .open, at: "zone \(zone)",
+                    .nothingThere, step: .open, at: zone.place,
                     "nothing has been published yet, and ranges of keys are given after the first version, which the device that made the zone makes",
                     hint: "run snapsync sync on \(info.creator) first")
             }
@@ -39,7 +39,7 @@ struct KeyRangeClaim {
                 try await Task.sleep(for: Self.policy.delay(after: attempt))
             }
         }
-        throw SyncError(.tryAgainLater, step: .announce, at: "zone \(zone)", "other devices publish without a pause", hint: "run the same command again")
+        throw SyncError(.tryAgainLater, step: .announce, at: zone.place, "other devices publish without a pause", hint: "run the same command again")
     }
 
     /// Claims a new range for a database that was renamed because it is a copy of another database. Its present range belongs to the other
@@ -106,7 +106,7 @@ struct KeyRangeRecord {
     mutating func add(_ device: String, in zone: ZoneID) throws -> DeviceKeyRange {
         guard let range = DeviceKeyRange(index: devices.count + 1) else {
             throw SyncError(
-                .refused, step: .open, at: "zone \(zone)", "all of its \(DeviceKeyRange.count) ranges of keys are given to devices",
+                .refused, step: .open, at: zone.place, "all of its \(DeviceKeyRange.count) ranges of keys are given to devices",
                 hint: "use a text key that is unique everywhere, or --shared-keys")
         }
         devices.append(device)

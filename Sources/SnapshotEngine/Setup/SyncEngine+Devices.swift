@@ -39,17 +39,17 @@ extension SyncEngine {
             let info = try await device.zoneInfo()
             guard !info.isSigned else {
                 throw SyncError(
-                    .refused, step: .open, at: "zone \(device.zone)", "the zone is signed, and \(previous) is approved under this name",
+                    .refused, step: .open, at: device.zone.place, "the zone is signed, and \(previous) is approved under this name",
                     hint: "detach the database, set it up under the other name, and have it approved: snapsync zone approve \(name)")
             }
             guard info.publishers == .many || info.creator != previous else {
                 throw SyncError(
-                    .refused, step: .open, at: "zone \(device.zone)", "\(previous) is its one publisher, and the zone keeps that name",
+                    .refused, step: .open, at: device.zone.place, "\(previous) is its one publisher, and the zone keeps that name",
                     hint: "readers and peers can take another name")
             }
             if let report = try await device.cloud.deviceReport(of: name, in: device.zone) {
                 throw SyncError(
-                    .refused, step: .open, at: "zone \(device.zone)", "a \(report.role) has synced as \(name) before, at \(report.clock)",
+                    .refused, step: .open, at: device.zone.place, "a \(report.role) has synced as \(name) before, at \(report.clock)",
                     hint: "choose another name; if that device is gone for good, run first: snapsync device forget \(database.path.shellWord) \(name)")
             }
             let newest = try await device.cloud.records(in: device.zone).token?.number ?? 0
@@ -86,12 +86,12 @@ extension SyncEngine {
             let info = try await device.zoneInfo()
             guard info.publishers == .many || info.creator != name else {
                 throw SyncError(
-                    .refused, step: .open, at: "zone \(device.zone)", "\(name) is its one publisher",
+                    .refused, step: .open, at: device.zone.place, "\(name) is its one publisher",
                     hint: "if its database is lost, another one takes its place: snapsync device claim")
             }
             guard let report = try await device.cloud.deviceReport(of: name, in: device.zone) else {
                 throw SyncError(
-                    .nothingThere, step: .open, at: "zone \(device.zone)", "no device has reported as \(name)", hint: "snapsync status --all lists them")
+                    .nothingThere, step: .open, at: device.zone.place, "no device has reported as \(name)", hint: "snapsync status --all lists them")
             }
             try await device.cloud.forgetDevice(name, in: device.zone)
             return DeviceForgetReport(zone: device.settings.zone, device: name, version: report.token?.number)

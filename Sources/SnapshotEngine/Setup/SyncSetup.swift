@@ -225,7 +225,7 @@ package enum SyncSetup {
     /// Returns the error for a device that cannot publish in a zone with one publisher.
     static func otherPublisher(_ info: ZoneInfo, _ request: SetupRequest) -> SyncError {
         SyncError(
-            .refused, step: .open, at: "zone \(info.id)", "its one publisher is the device \(info.creator)",
+            .refused, step: .open, at: info.id.place, "its one publisher is the device \(info.creator)",
             hint: request.role == .peer
                 ? "a zone keeps the rule that it was made with: join as a reader (snapsync join LOCATION), or make another zone with peers alone (--zone)"
                 : "join as a reader (snapsync join LOCATION), choose another zone (--zone), or give that device's name if it is this one (--name \(info.creator))"

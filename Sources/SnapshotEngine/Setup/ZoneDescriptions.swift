@@ -34,18 +34,18 @@ package struct ZoneDescriptions {
         let unknown = others.map(\.name).filter { name in !builtIn.contains { $0.recordName == name } }.sorted()
         guard unknown.isEmpty else {
             throw SyncError(
-                .refused, step: .open, at: "zone \(zone)",
+                .refused, step: .open, at: zone.place,
                 "it does not describe \(unknown.joined(separator: ", "))",
                 hint: "sync on the device that publishes, or give a dataset file (--datasets)")
         }
         datasets = builtIn + descriptions.map(\.schema)
         builtInTables = builtIn.map(\.table)
         guard !datasets.isEmpty else {
-            throw SyncError(.nothingThere, step: .open, at: "zone \(zone)", "it has no dataset", hint: "sync on a device that publishes")
+            throw SyncError(.nothingThere, step: .open, at: zone.place, "it has no dataset", hint: "sync on a device that publishes")
         }
         for (what, names) in [("name", datasets.map { $0.name.folded }), ("table", datasets.map { $0.table.folded })]
         where Set(names).count != names.count {
-            throw DescriptionError("two datasets have one \(what)").refusal(at: "zone \(zone)")
+            throw DescriptionError("two datasets have one \(what)").refusal(at: zone.place)
         }
     }
 

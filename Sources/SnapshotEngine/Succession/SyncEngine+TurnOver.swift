@@ -93,7 +93,7 @@ extension SyncEngine {
         guard let known, known.isSealed || !request.isSealed else { return nil }
         guard let earlier, earlier.madeNext, known.isSealed == request.isSealed else {
             throw SyncError(
-                .refused, step: .open, at: "zone \(context.zone)", "it is \(known.isSealed ? "sealed" : "signed") already",
+                .refused, step: .open, at: context.zone.place, "it is \(known.isSealed ? "sealed" : "signed") already",
                 hint: known.isSealed ? "new keys: snapsync zone rotate-keys --reseal" : "to encrypt it: snapsync zone encrypt")
         }
         return earlier

@@ -83,7 +83,7 @@ struct ZoneFollower {
         let info = try await zoneInfo()
         guard Set(info.features) == Set(successor.features) else {
             throw SyncError(
-                .dataRefused, step: .verify, at: "zone \(id)", "it was announced as a \(successor.kind) zone, and it says that it is another kind",
+                .dataRefused, step: .verify, at: id.place, "it was announced as a \(successor.kind) zone, and it says that it is another kind",
                 hint: "somebody has changed or replaced the zone; bring zone.json back from a copy")
         }
         let keys = try ZoneMoveKeys.keys(of: owner, for: successor.protection, before: context.signedZone?.owner, in: keyStore)
@@ -98,7 +98,7 @@ struct ZoneFollower {
         guard let token = state.token else {
             guard isOwn else {
                 throw SyncError(
-                    .tryAgainLater, step: .fetch, at: "zone \(id)", "the zone goes on here, and its first version is still to come",
+                    .tryAgainLater, step: .fetch, at: id.place, "the zone goes on here, and its first version is still to come",
                     hint: "run snapsync sync on \(info.creator), then here again")
             }
             // A run that was ended before it noted where the zone goes on.
@@ -108,7 +108,7 @@ struct ZoneFollower {
         let isMember = list?.member(owner.device, key: keys.publicKeys.signing) != nil
         let nonce = try await ask(zone, list, as: keys.publicKeys, isMember: isMember)
         if successor.isSealed {
-            let ring = try state.record(KeyRing.recordName).map { try KeyRing($0, at: "zone \(id)") }
+            let ring = try state.record(KeyRing.recordName).map { try KeyRing($0, at: id.place) }
             guard ring?.isFor(keys.publicKeys.sealing) == true else { throw waiting(keys.publicKeys) }
         }
         knowledge = zone.authority.knowledge
@@ -128,7 +128,7 @@ struct ZoneFollower {
     private func begin(_ knowledge: ZoneKnowledge, _ info: ZoneInfo) throws -> String {
         guard info.creator == owner.device else {
             throw SyncError(
-                .refused, step: .open, at: "zone \(id)", "it is to be made by the device \(info.creator), and this one is \(owner.device)",
+                .refused, step: .open, at: id.place, "it is to be made by the device \(info.creator), and this one is \(owner.device)",
                 hint: "run snapsync sync on \(info.creator)")
         }
         try enter(knowledge, madeNext: true, seen: nil)
@@ -159,7 +159,7 @@ struct ZoneFollower {
             return try await cloud.zone(id)
         } catch let error as CloudError where error.code == .zoneNotFound {
             throw SyncError(
-                .tryAgainLater, step: .open, at: "zone \(id)", "zone \(context.zone.name) goes on here, and it has not arrived yet",
+                .tryAgainLater, step: .open, at: id.place, "zone \(context.zone.name) goes on here, and it has not arrived yet",
                 hint: "if a sync tool is bringing files, wait for it; else run snapsync sync on the device that made it")
         }
     }
@@ -168,7 +168,7 @@ struct ZoneFollower {
     private func ask(_ zone: SignedZone, _ list: MemberList?, as own: DevicePublicKeys, isMember: Bool) async throws -> String? {
         if let member = list?.member(owner.device), member.keys != own {
             throw SyncError(
-                .refused, step: .open, at: "zone \(id)", "\(owner.device) is a member with other keys than those in \(keyStore.place(of: owner))",
+                .refused, step: .open, at: id.place, "\(owner.device) is a member with other keys than those in \(keyStore.place(of: owner))",
                 hint: "bring its key file back from a copy, or have it removed: snapsync zone revoke \(owner.device)")
         }
         if let report = try await zone.cloud.deviceReport(of: owner.device, in: id), report.keys == own { return report.nonce }
@@ -182,7 +182,7 @@ struct ZoneFollower {
     private func waiting(_ own: DevicePublicKeys) -> SyncError {
         let approve = "snapsync zone approve \(owner.device)"
         return SyncError(
-            .tryAgainLater, step: .open, at: "zone \(id)",
+            .tryAgainLater, step: .open, at: id.place,
             "zone \(context.zone.name) goes on as this sealed zone, made by \(successor.creator), and \(owner.device) has asked to be a member; what was changed here waits. Its words are \(own.fingerprint)",
             hint: "compare the words of the zone's maker; on a member that publishes, compare those of this device: \(approve); then sync here again")
     }

@@ -66,7 +66,7 @@ struct ZoneTurner {
     private func verify() async throws {
         try await context.checkPublisher(.announce, else: "it does not decide about the zone", hint: "run it on a device that publishes")
         guard context.settings.scope == CloudScope.private.rawValue else {
-            throw SyncError(.refused, step: .open, at: "zone \(context.zone)", "only a private zone can be turned over")
+            throw SyncError(.refused, step: .open, at: context.zone.place, "only a private zone can be turned over")
         }
     }
 
@@ -108,7 +108,7 @@ struct ZoneTurner {
         try ClockGuard.verify(context.now())
         guard let token = try context.database.read({ try $0.state.appliedHere() })?.token else {
             throw SyncError(
-                .nothingThere, step: .announce, at: "zone \(context.zone)", "nothing has been published yet",
+                .nothingThere, step: .announce, at: context.zone.place, "nothing has been published yet",
                 hint: "make the zone again: snapsync detach; then: snapsync init LOCATION \(request.isSealed ? "--encrypt" : "--sign")")
         }
         let (id, keys, info) = try await makeZone()

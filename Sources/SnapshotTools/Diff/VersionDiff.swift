@@ -102,7 +102,7 @@ struct VersionDiff: Sendable {
 
     private func missing(_ state: ZoneState) -> SyncError {
         SyncError(
-            .nothingThere, step: .fetch, at: "zone \(inspector.zone)", "neither side has a dataset \(dataset ?? "")",
+            .nothingThere, step: .fetch, at: inspector.zone.place, "neither side has a dataset \(dataset ?? "")",
             hint: "the records are \(state.records.filter { !$0.isOfVersions }.map(\.name).joined(separator: ", "))")
     }
 

@@ -69,6 +69,7 @@ enum ZoneChecks {
 
     private static func commits(_ zone: ZoneSurvey, at place: String) -> [DoctorReport.Finding] {
         if case .failure(let error) = zone.state {
+            guard zone.gaps.isEmpty else { return [] }
             return [.error("commits", error, means: "the newest version cannot be known, so nothing is imported or published")]
         }
         if case .failure(let error) = zone.commits { return [.error("commits", error, means: "the newest version can be read, older ones cannot")] }
@@ -104,7 +105,8 @@ enum ZoneChecks {
         }
         return [
             .error(
-                "gaps", code: .dataRefused, names, means: "later versions stand on them, so nothing is imported or published",
+                "gaps", code: .dataRefused, names,
+                means: "a device that has not read later versions cannot import any more, and none can join; the others still sync",
                 do: "if a sync tool is bringing files, wait for it; else run: snapsync repair \(place), or bring them back from a copy of the directory")
         ]
     }
@@ -182,7 +184,7 @@ enum ZoneChecks {
                     .error(
                         "pins", code: .dataRefused, NameList.words(missing.map(String.init), "pinned version lacks a file", many: "pinned versions lack files"),
                         means: "they can no longer be read whole",
-                        do: "run: snapsync repair \(place); what that cannot mend, let go: snapsync pin N --remove on a device that publishes"))
+                        do: "run: snapsync repair \(place); what that cannot mend, let go: snapsync pin DB N --remove on a device that publishes"))
             }
         }
         return findings.isEmpty ? [.ok("pins", "the pinned versions can be read: \(pins.pins.map { String($0.version) }.joined(separator: ", "))")] : findings

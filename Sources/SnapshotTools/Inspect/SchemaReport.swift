@@ -39,7 +39,7 @@ extension SnapshotInspector {
             let outcomes = try ZoneDescriptions(state, of: zone)?.rehearsal() ?? []
             guard !outcomes.isEmpty else {
                 throw SyncError(
-                    .nothingThere, step: .fetch, at: "zone \(zone)", "it keeps no SQL text",
+                    .nothingThere, step: .fetch, at: zone.place, "it keeps no SQL text",
                     hint: "its tables are the built-in ones, or their text has more than \(SchemaText.byteLimit) bytes")
             }
             return SchemaReport(

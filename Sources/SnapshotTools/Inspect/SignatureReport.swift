@@ -40,7 +40,7 @@ public struct SignatureReport: Sendable, Encodable {
         guard let list = try await cloud.members(in: zone) else { return nil }
         let info = try await cloud.zone(zone)
         (isSealed, features) = (info.isSealed, info.features)
-        let ring = isSealed ? try await cloud.records(in: zone).record(KeyRing.recordName).map { try KeyRing($0, at: "\(zone)") } : nil
+        let ring = isSealed ? try await cloud.records(in: zone).record(KeyRing.recordName).map { try KeyRing($0, at: zone.place) } : nil
         epoch = ring.map { Int($0.epoch) }
         hasKeys = own.flatMap { own in ring.map { $0.isFor(own.sealing) } }
         creator = list.creator?.keys.fingerprint.words

@@ -20,19 +20,13 @@ public struct SnapshotInspector: Sendable {
         (self.cloud, self.zone, self.applied, self.device) = (cloud, zone, applied, device)
     }
 
-    /// Opens a cloud without a database.
-    public init(cloud path: String, zone: String = "ZentikSyncZone") throws {
-        self.init(cloud: try SyncError.at(.open) { try CloudLocation.open(path) }, zone: ZoneID(zone), applied: nil, device: nil)
-    }
-
-    /// The zone of a location that is meant if none is named (``CloudDatabase/zoneName(new:)``).
-    package static func zoneName(in location: String, new: String) async throws -> (name: String?, all: [String]) {
-        try await CloudLocation.open(location).zoneName(new: new)
-    }
-
-    /// The zones of a location.
-    package static func zones(in location: String) async throws -> [ZoneInfo] {
-        try await CloudLocation.open(location).zones().filter { $0.id.scope == .private }
+    /// Opens a location without a database.
+    ///
+    /// - Parameter zone: nil for its only zone, or `main`.
+    public init(cloud path: String, zone: String? = nil) async throws {
+        let cloud = try SyncError.at(.open) { try CloudLocation.open(path) }
+        let name = if let zone { zone } else { try await SyncError.at(.fetch) { try await cloud.zoneName() } }
+        self.init(cloud: cloud, zone: ZoneID(name), applied: nil, device: nil)
     }
 
     /// The zone's kept versions and pins, newest first.
@@ -89,7 +83,7 @@ public struct SnapshotInspector: Sendable {
     package func records(at version: Int?) async throws -> ZoneState {
         let state = try await VersionFinder(cloud: cloud, zone: zone, token: applied?.token).state(of: version)
         guard state.token != nil else {
-            throw SyncError(.nothingThere, step: .fetch, at: "zone \(zone)", "nothing has been published yet", hint: "run snapsync export on the writer first")
+            throw SyncError(.nothingThere, step: .fetch, at: zone.place, "nothing has been published yet", hint: "run snapsync export on the writer first")
         }
         return state
     }
@@ -102,7 +96,7 @@ public struct SnapshotInspector: Sendable {
     package func refuseSealed(_ state: ZoneState) throws {
         guard state.records.contains(where: \.isSealed) else { return }
         throw SyncError(
-            .refused, step: .fetch, at: "zone \(zone)", "the zone is sealed, and no device's keys are at hand",
+            .refused, step: .fetch, at: zone.place, "the zone is sealed, and no device's keys are at hand",
             hint: "give the database of a member instead of the location; where all are lost: snapsync join … --recover")
     }
 
@@ -116,13 +110,13 @@ public struct SnapshotInspector: Sendable {
 
     private func find(_ dataset: String, in state: ZoneState) throws -> CloudRecord {
         try refuseSealed(state)
-        // Without a dataset file, the dataset's record is found only by its usual name or by the record's own name.
-        let described = device?.settings.datasets.first { $0.name == dataset }?.recordName
+        // A zone whose publisher has a dataset file describes no table: the record is found by its usual name or its own.
+        let described = (device?.settings.datasets.named(dataset) ?? (try? state.descriptions(in: zone))?.map(\.schema).named(dataset))?.recordName
         let names = described.map { [$0] } ?? [dataset + "_data", dataset]
         guard let record = names.lazy.compactMap({ state.record($0) }).first else {
             let known = state.records.filter { !$0.isOfVersions }.map(\.name).joined(separator: ", ")
             throw SyncError(
-                .nothingThere, step: .fetch, at: "version \(state.token?.number ?? 0) of zone \(zone)", "it has no dataset \(dataset)",
+                .nothingThere, step: .fetch, at: "version \(state.token?.number ?? 0) of \(zone.place)", "it has no dataset \(dataset)",
                 hint: known.isEmpty ? nil : "it has the records \(known)")
         }
         return record

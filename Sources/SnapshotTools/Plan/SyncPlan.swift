@@ -140,7 +140,7 @@ extension SyncEngine {
         let newest = try await device.fetchUpstreamChanges().changes.token
         guard newest?.number == plan.newestVersion, newest?.hash == plan.newestHash else {
             throw SyncError(
-                .refused, step: .fetch, at: "zone \(device.zone)", "another version was published since the plan was made; nothing was done",
+                .refused, step: .fetch, at: device.zone.place, "another version was published since the plan was made; nothing was done",
                 hint: "make a new plan and look at it")
         }
     }

@@ -70,7 +70,7 @@ struct ZoneRepair: Sendable {
                             ? "bring the file back from a copy of the directory, for the history cannot be read beyond it; if there is no copy, rename the file, and snapsync check names the way on"
                             : "bring the file back from a copy of the directory, or the commits that it follows from"
                                 + (pinned.contains { $0.version == document.number }
-                                    ? "; else let the pinned version go: snapsync pin \(document.number) --remove on a device that publishes" : "")))
+                                    ? "; else let the pinned version go: snapsync pin DB \(document.number) --remove on a device that publishes" : "")))
             }
         }
     }
@@ -83,7 +83,7 @@ struct ZoneRepair: Sendable {
                 RepairReport.Lost(
                     file: one.pin.checkpointPath, kind: DamagedDocument.Kind.checkpoint.rawValue, isMissing: false, versions: [one.pin.version], blocks: [],
                     reason: one.error.reason,
-                    hint: "let the pinned version go: snapsync pin \(one.pin.version) --remove on a device that publishes"))
+                    hint: "let the pinned version go: snapsync pin DB \(one.pin.version) --remove on a device that publishes"))
         }
         let unopened = UnopenedAssets(kept.records)
         account.hasUnopened = !unopened.isEmpty

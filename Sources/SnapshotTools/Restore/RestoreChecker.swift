@@ -44,7 +44,7 @@ struct RestoreChecker: Sendable {
         try inspector.refuseSealed(state)
         guard let zone = try ZoneDescriptions(state, of: inspector.zone) else {
             throw SyncError(
-                .nothingThere, step: .fetch, at: "zone \(inspector.zone)", "nothing has been published yet", hint: "run snapsync export on the writer first")
+                .nothingThere, step: .fetch, at: inspector.zone.place, "nothing has been published yet", hint: "run snapsync export on the writer first")
         }
         let folder = try makeFolder()
         defer { try? FileManager.default.removeItem(atPath: folder) }

@@ -33,12 +33,12 @@ struct RollbackAcceptance: Sendable {
         signed?.authority.forgetList()
         guard let newest = try await records(in: signed?.cloud ?? device.cloud).token else {
             throw SyncError(
-                .nothingThere, step: .fetch, at: "zone \(device.zone)", "it has no version at all, so there is none to accept",
+                .nothingThere, step: .fetch, at: device.zone.place, "it has no version at all, so there is none to accept",
                 hint: "bring the directory back from a copy, or start anew: snapsync detach, then init")
         }
         guard newest.number == number else {
             throw SyncError(
-                .refused, step: .fetch, at: "zone \(device.zone)", "its newest version is \(newest.number), not \(number); nothing was changed",
+                .refused, step: .fetch, at: device.zone.place, "its newest version is \(newest.number), not \(number); nothing was changed",
                 hint:
                     "look at it with: snapsync log \(device.settings.cloud.shellWord); if it is the one that is meant, say --accept-rollback \(newest.number)"
             ).asSlip
@@ -105,7 +105,7 @@ struct RollbackAcceptance: Sendable {
         } catch let error as CloudError where error.code == .zoneMoved {
             let database = device.database.path.shellWord
             throw SyncError(
-                .refused, step: .fetch, at: "zone \(device.zone)", error.reason,
+                .refused, step: .fetch, at: device.zone.place, error.reason,
                 hint: "keep a copy of \(database), then: snapsync detach \(database), and snapsync init for the zone that it goes on as")
         }
     }
@@ -114,7 +114,7 @@ struct RollbackAcceptance: Sendable {
     private func verifyRolledBack() async throws -> AppliedVersion {
         func refuse(_ reason: String) -> SyncError {
             SyncError(
-                .refused, step: .fetch, at: "zone \(device.zone)", "\(reason), so there is nothing to accept",
+                .refused, step: .fetch, at: device.zone.place, "\(reason), so there is nothing to accept",
                 hint: "run: snapsync sync \(device.database.path.shellWord)"
             ).asSlip
         }

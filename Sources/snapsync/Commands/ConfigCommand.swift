@@ -105,8 +105,7 @@ struct ConfigSetCommand: AsyncParsableCommand {
     var key: Key
     @Argument(help: "The value. none removes entitlement, keep, keep-last and interval.")
     var value: String
-    @Flag(name: .long, help: "With sync on: do not ask, and do not read the shared folder.")
-    var yes = false
+    @OptionGroup var confirmation: ConfirmationOption
     @OptionGroup(title: "Common options") var output: OutputOptions
 
     enum Key: String, ExpressibleByArgument, CaseIterable {
@@ -142,7 +141,7 @@ struct ConfigSetCommand: AsyncParsableCommand {
             var gate: [String] = []
             switch key {
             case .sync:
-                if value == "on", !yes { guard try await isConfirmed(engine) else { return } }
+                if value == "on" { guard try await isConfirmed(engine) else { return } }
                 let report = try await engine.gate.turn(on: value == "on")
                 return try output.printer.done(report, report.lines(of: path))
             case .entitlement:
@@ -161,16 +160,14 @@ struct ConfigSetCommand: AsyncParsableCommand {
 
     /// Shows what the next sync would do and asks for confirmation. If sync is already on, it does not ask.
     private func isConfirmed(_ engine: SyncEngine) async throws -> Bool {
+        if confirmation.yes { return true }
         if try await engine.gate.report().isEnabled { return true }
         guard StandardStream.isInputTerminal else {
             throw ValidationError(
-                "Standard input is not a terminal. See what a sync would do with: snapsync sync -n, and pass --yes to confirm.")
+                "Standard input is not a terminal. Pass --yes to confirm. " + HintCommands().complete("To see what a sync would do: snapsync sync -n"))
         }
         StandardStream.ask(try await preview(engine).map { VisibleText.escape($0) + "\n" }.joined())
-        StandardStream.ask("Turn sync on? Type yes: ")
-        if readLine() == "yes" { return true }
-        StandardStream.ask("nothing was changed\n")
-        return false
+        return try confirmation.isConfirmed("Turn sync on?")
     }
 
     private func preview(_ engine: SyncEngine) async throws -> [String] {

@@ -341,8 +341,8 @@ extension SetupReport {
         }
         switch SyncChoice(rawValue: preference) {
         case .off:
-            lines.append("  sync is off; turn it on with: snapsync config set \(database.shellWord) sync on")
-        case .undecided: lines.append("  sync is neither on nor off yet; turn it on with: snapsync config set \(database.shellWord) sync on")
+            lines.append("  sync is off; to turn it on: snapsync config set \(database.shellWord) sync on")
+        case .undecided: lines.append("  sync is neither on nor off yet; to turn it on: snapsync config set \(database.shellWord) sync on")
         default: break
         }
         if cloudMade { lines.append("  made the location \(cloudUUID)") }

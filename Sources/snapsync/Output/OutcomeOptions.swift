@@ -19,7 +19,7 @@ struct OutcomeOptions: ParsableArguments {
         name: .long,
         help: ArgumentHelp(
             """
-            After a failure, even one that passes by itself (75), run this command with /bin/sh -c for at most 60 seconds. It gets \
+            After a failure, even one that passes by itself (exit status 75), run this command with /bin/sh -c for at most 60 seconds. It gets \
             SNAPSYNC_EXIT_CODE, SNAPSYNC_ERROR (one line without row values) and SNAPSYNC_DATABASE. Its output goes to standard error.
             """,
             valueName: "command"))

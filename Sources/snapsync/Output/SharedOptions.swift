@@ -1,4 +1,5 @@
 import ArgumentParser
+import CloudStore
 import CommandSupport
 import Foundation
 import Logging
@@ -92,8 +93,8 @@ struct LookOptions: ParsableArguments {
 
     /// An inspector of the zone: through the database's settings, or directly if only a location is given.
     func inspector() async throws -> SnapshotInspector {
-        if let alone = try await locationAlone() { return try SnapshotInspector(cloud: alone.location, zone: alone.zone) }
-        return try await engine().inspector()
+        guard let place, Place.isLocation(place) else { return try await engine().inspector() }
+        return try await SnapshotInspector(cloud: place, zone: zone.zone)
     }
 }
 
@@ -108,12 +109,10 @@ struct ZoneOption: ParsableArguments {
     func name(in location: String, new: String = Self.standard) async throws -> String {
         if let zone { return zone }
         // What works with the location reports why it cannot be read.
-        guard let (name, names) = try? await SnapshotInspector.zoneName(in: location, new: new) else { return new }
-        if let name { return name }
-        throw ValidationError("\(location) has the zones \(names.joined(separator: ", ")). Choose one with --zone.")
+        do { return try await CloudLocation.open(location).zoneName(new: new) } catch is CloudError { return new }
     }
 
-    static let standard = "main"
+    static let standard = ZoneID.main
 }
 
 /// The option to print little.

@@ -101,7 +101,7 @@ extension StatusPage.Zone {
     init(cloud: String, zone: String) async {
         doctor = await SnapshotInspector.doctor(cloud: cloud, zone: zone)
         sections = [("Doctor", doctor.lines(all: false))]
-        await addZone { try SnapshotInspector(cloud: cloud, zone: zone) }
+        await addZone { try await SnapshotInspector(cloud: cloud, zone: zone) }
     }
 
     private mutating func addZone(_ inspector: () async throws -> SnapshotInspector) async {

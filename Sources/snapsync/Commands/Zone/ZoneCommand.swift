@@ -53,7 +53,7 @@ struct ZoneListCommand: AsyncParsableCommand {
     func run() async throws {
         try await output.printer.run {
             let stored = try look.database.map { _ in try look.engine().settings().settings.first { $0.key == "location" }?.value }
-            let zones = try await SnapshotInspector.zones(in: stored.flatMap(\.self) ?? look.required()).map { zone in
+            let zones = try await CloudLocation.open(stored.flatMap(\.self) ?? look.required()).zones().filter { $0.id.scope == .private }.map { zone in
                 Zone(zone: zone.id.name, creator: zone.creator, publishers: zone.publishers.rawValue, isSigned: zone.isSigned, isEncrypted: zone.isSealed)
             }
             try output.printer.print(
@@ -163,12 +163,12 @@ extension MembersReport {
         guard let request = requests.first(where: { $0.device == name }), let words = KeyFingerprint(request.fingerprint) else {
             let isMember = members.contains { $0.device == name }
             throw SyncError(
-                isMember ? .refused : .nothingThere, at: "zone \(zone)",
+                isMember ? .refused : .nothingThere, at: ZoneID(zone).place,
                 isMember ? "\(name) is a member already" : "no device asks to be a member as \(name)",
                 hint: "snapsync zone members shows who is one, and who asks")
         }
         guard try yes || isConfirmed(request) else {
-            throw SyncError(.refused, at: "zone \(zone)", "\(name) was not approved", hint: "if the words differ, the request is not that device's")
+            throw SyncError(.refused, at: ZoneID(zone).place, "\(name) was not approved", hint: "if the words differ, the request is not that device's")
         }
         return words
     }
