@@ -101,11 +101,12 @@ coverage: setup ## line coverage of the library by its tests, every module and t
 
 ROWS ?= 1000000
 BEFORE ?=
-bench: setup ## the program that `make install` makes, beside an earlier program (BEFORE=/path/to/snapsync, ROWS=1000000)
+bench: setup ## the program that `make install` makes, beside an earlier program (BEFORE=/path/to/snapsync, ROWS=1000000); ONLY=look: reading without importing, beside Litestream and DoltLite
 	@$(MAKE) --no-print-directory install DESTDIR="$(CURDIR)/build/bench" PREFIX=/usr
 	$(SWIFT) build $(STATIC) --product snapsync-examples
 	@cp "$$($(SWIFT) build $(STATIC) --show-bin-path)/snapsync-examples" build/bench/usr/bin/
-	@Benchmarks/bench.py build/bench/usr/bin/snapsync --rows $(ROWS) $(addprefix --before ,$(BEFORE))
+	@if [ "$(ONLY)" = look ]; then Benchmarks/look.py build/bench/usr/bin/snapsync --rows $(ROWS); \
+	else Benchmarks/bench.py build/bench/usr/bin/snapsync --rows $(ROWS) $(addprefix --before ,$(BEFORE)); fi
 
 install: setup ## install snapsync, its manual pages and completions for bash, zsh and fish into PREFIX (default /usr/local)
 	$(SWIFT) build $(STATIC) --product snapsync

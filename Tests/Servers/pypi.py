@@ -5,10 +5,10 @@ import subprocess
 import sys
 
 
-def environment(name, requirement):
-    """The folder of a virtual environment with a package; it is made at the first call. Ends the program with 77 if that is not possible here.
+def environment(name, *requirements):
+    """The folder of a virtual environment with packages; it is made at the first call. Ends the program with 77 if that is not possible here.
 
-    `name` is the folder's name, `requirement` what pip installs.
+    `name` is the folder's name, `requirements` what pip installs.
     """
     home = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "snapsync-tests", name)
     done = os.path.join(home, "installed")
@@ -21,9 +21,9 @@ def environment(name, requirement):
             return home
         try:
             subprocess.run([sys.executable, "-m", "venv", home], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            subprocess.run([os.path.join(home, "bin", "pip"), "install", "-q", requirement], check=True, stdout=subprocess.DEVNULL)
+            subprocess.run([os.path.join(home, "bin", "pip"), "install", "-q", *requirements], check=True, stdout=subprocess.DEVNULL)
             open(done, "w").close()
         except (subprocess.CalledProcessError, OSError) as error:
-            print("%s cannot be installed: %s" % (requirement, error), file=sys.stderr)
+            print("%s cannot be installed: %s" % (" ".join(requirements), error), file=sys.stderr)
             sys.exit(77)
     return home
