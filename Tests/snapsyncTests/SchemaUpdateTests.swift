@@ -315,7 +315,7 @@ import Testing
         let scene = try Scene.tasks("writer", "reader")
         for (line, status, words) in [
             ("tables remove a.db nothing", 64, "no dataset is named nothing"), ("tables remove a.db task", 64, "no dataset would be left"),
-            ("tables add a.db task2", 78, "there is no table task2"), ("tables add b.db tag", 64, "this device is a reader"),
+            ("tables add a.db task2", 78, "there is no table task2"), ("tables add b.db tag", 64, "it has no table tag"),
         ] {
             let run = try scene.run(line)
             #expect(run.status == Int32(status) && run.errorText.contains(words), "\(line): \(run.status) \(run.errorText)")

@@ -192,8 +192,11 @@ package struct ImportRun: Sendable {
             if isHere { continue }
             incoming.append(try await IncomingDataset(whole: record, of: schema, in: device.cloud, zone: device.zone))
         }
-        warnings += state.records.filter { !$0.isOfVersions }.map(\.name).filter { name in !device.settings.datasets.contains { $0.recordName == name } }
-            .map { "the record \($0) is of no dataset that this device knows" }
+        // A device whose tables are the zone's has chosen among them.
+        if try device.database.read({ try $0.settings.descriptionSource() }) != .zone {
+            warnings += state.records.filter { !$0.isOfVersions }.map(\.name).filter { name in !device.settings.datasets.contains { $0.recordName == name } }
+                .map { "the record \($0) is of no dataset that this device knows" }
+        }
         return try replace(incoming, local, token: token, warnings: warnings)
     }
 

@@ -6,7 +6,8 @@ import StrictText
 
 /// The options of ``SyncEngine/updateDescriptions(_:)``.
 package struct DescriptionUpdateRequest: Sendable {
-    /// Tables to sync from now on, described from this database, and timestamps; nil for none. For publishers only.
+    /// Tables to sync from now on, and timestamps; nil for none. A publisher describes them from this database; a reader takes them from the zone, without
+    /// timestamps.
     package var tables: TableChoice?
     /// Datasets to remove: from the zone at a publisher, from this database at a reader.
     package var removed: [String]
@@ -85,10 +86,10 @@ extension SchemaUpdate {
                 .refused, step: .open, at: device.database.path, "no dataset would be left", hint: "snapsync detach takes the whole database out"
             ).asSlip
         }
-        guard request.tables == nil || settings.role.publishes else {
+        guard request.tables?.timestamps.isEmpty != false || settings.role.publishes else {
             throw SyncError(
-                .refused, step: .open, at: device.database.path, "this device is a reader, and the zone defines which tables are synced",
-                hint: "add the table on a device that publishes; snapsync tables adopt --create makes it here"
+                .refused, step: .open, at: device.database.path, "this device is a reader, and the zone defines the timestamps",
+                hint: "choose them on a device that publishes"
             ).asSlip
         }
         guard request.readerEdits == nil || settings.role.publishes else {
@@ -106,19 +107,47 @@ extension SchemaUpdate {
                 hint: "add it first: snapsync tables add \(other.table.shellWord)"
             ).asSlip
         }
-        let fresh = try request.tables.map { try describe($0) } ?? []
+        let fresh = try settings.role.publishes ? request.tables.map { try describe($0) } ?? [] : []
         // A zone's only writer decides alone about the descriptions.
         let isShared = try await device.isOneOfMany()
         let isAlone = settings.role == .writer && !isShared
         let zone = try await isAlone ? nil : zoneState()
+        let added = try settings.role.publishes ? [] : choose(&request, from: zone?.descriptions ?? [])
         return try device.database.write { transaction in
-            var draft = Draft(device: device, request: request, chosen: chosen, zone: zone, transaction: transaction)
+            var draft = Draft(device: device, request: request, chosen: chosen, added: added, zone: zone, transaction: transaction)
             do { try draft.run(fresh) } catch {
                 for copy in draft.kept { copy.discard() }
                 throw error
             }
             return draft.report
         }
+    }
+
+    /// The names of the datasets that a reader takes in, and of no others that its request names.
+    ///
+    /// - Throws: ``SyncError`` with `.refused` if a foreign key of a dataset would refer to one that is not synced here.
+    private func choose(_ request: inout DescriptionUpdateRequest, from zone: [DatasetDescription]) throws -> Set<ExactText> {
+        let own = device.settings.datasets.map(\.name), path = device.database.path
+        let ownNames = Set(own.map(\.exact)), removed = Set(request.removed.map(\.exact))
+        let children = zone.children(of: removed).filter { ownNames.contains($0.exact) }
+        guard children.isEmpty else {
+            throw SyncError(
+                .refused, step: .open, at: path,
+                "synced tables have foreign keys to \(request.removed.joined(separator: ", ")): \(children.joined(separator: ", "))",
+                hint: "take them out as well: snapsync tables remove \(DatabaseDescriber.list(request.removed + children))")
+        }
+        guard let choice = request.tables else { return [] }
+        let added = try choice.names(of: zone.map(\.schema), at: "zone \(device.zone)").filter { !ownNames.contains($0.exact) }
+        guard !added.isEmpty else { throw Self.nothingToAdd(at: path) }
+        try zone.refuseMissingParents(of: added, besides: own, at: path) { missing in
+            "add them as well: snapsync tables add \(DatabaseDescriber.list(added + missing))"
+        }
+        request.tables = nil
+        return Set(added.map(\.exact))
+    }
+
+    private static func nothingToAdd(at path: String) -> SyncError {
+        SyncError(.refused, step: .open, at: path, "all these tables are synced already", hint: "name other tables").asSlip
     }
 
     /// Describes tables to sync from now on.
@@ -131,9 +160,7 @@ extension SchemaUpdate {
             choice.tables = try device.database.read { try $0.describer.applicationTables() }
         }
         choice.tables?.removeAll { own.contains($0.folded) }
-        guard choice.tables?.isEmpty == false else {
-            throw SyncError(.refused, step: .open, at: device.database.path, "all these tables are synced already", hint: "name other tables").asSlip
-        }
+        guard choice.tables?.isEmpty == false else { throw Self.nothingToAdd(at: device.database.path) }
         let fresh = try DatabaseDescriber.datasets(of: device.database, choice, role: device.settings.role).datasets
         let names = Set(device.settings.datasets.map { $0.name.folded })
         if let clash = fresh.first(where: { names.contains($0.name.folded) }) {
@@ -150,6 +177,8 @@ extension SchemaUpdate {
         let request: DescriptionUpdateRequest
         /// Other timestamps of synced tables.
         let chosen: [TableChoice.Timestamp]
+        /// The datasets of the zone that a reader takes in.
+        let added: Set<ExactText>
         let zone: (state: ZoneState, descriptions: [DatasetDescription])?
         let transaction: LocalTransaction
         var datasets: [DatasetSchema] = []
@@ -158,12 +187,13 @@ extension SchemaUpdate {
         var kept: [DisplacedRowsFile] = []
 
         init(
-            device: SyncContext, request: DescriptionUpdateRequest, chosen: [TableChoice.Timestamp],
+            device: SyncContext, request: DescriptionUpdateRequest, chosen: [TableChoice.Timestamp], added: Set<ExactText>,
             zone: (state: ZoneState, descriptions: [DatasetDescription])?, transaction: LocalTransaction
         ) {
             self.device = device
             self.request = request
             self.chosen = chosen
+            self.added = added
             self.zone = zone
             self.transaction = transaction
             report = DescriptionUpdateReport(database: device.database.path, role: device.settings.role.rawValue)
@@ -397,7 +427,8 @@ extension SchemaUpdate {
             for one in zone.descriptions where !known.contains(one.schema.name) && zone.state.record(one.schema.recordName) != nil {
                 let name = one.schema.name, exists = try transaction.tables.exists(one.schema.table)
                 let isNamed = request.tables.map { $0.tables?.contains { $0.folded == one.schema.table.folded } ?? true } ?? false
-                guard request.creates || isNamed && exists else {
+                let isCreated = request.creates || added.contains(name.exact)
+                guard isCreated || isNamed && exists else {
                     note(
                         .datasetLacking, of: name,
                         exists
@@ -405,7 +436,7 @@ extension SchemaUpdate {
                             : "the zone has the dataset \(name), and this database has no table \(one.schema.table); snapsync tables adopt --create makes it")
                     continue
                 }
-                if request.creates {
+                if isCreated {
                     for table in try transaction.tables.create([one], besides: datasets) { note(.tableMade, of: name, "made the table \(table)") }
                 }
                 _ = try transaction.tables.check(of: one.schema)

@@ -25,8 +25,9 @@ struct DatasetChoice {
         if let tables = request.tables {
             try self.init(describing: tables, request, in: database)
         } else if request.datasets == nil, !request.assumesBuiltIn,
-            let found = try await Self.descriptions(in: ZoneID(request.zone), request, backend: backend, database: database)
+            var found = try await Self.descriptions(in: ZoneID(request.zone), request, backend: backend, database: database)
         {
+            if request.role == .reader { try found.choose(request.zoneTables) }
             self.init(datasets: try database.read { transaction in try found.datasets.map(transaction.tables.byOwnNames) }, fromZone: found)
         } else if request.datasets == nil, !request.assumesBuiltIn, request.role.publishes, !request.createsTables || request.tablesOfNewZone != nil {
             try self.init(describing: request.tablesOfNewZone ?? .all, request, in: database)

@@ -19,6 +19,8 @@ public struct SetupRequest: Sendable {
     public var datasets: String?
     /// The tables to sync, if their description is made from the database; nil if it is not.
     public var tables: TableChoice?
+    /// The tables that a reader takes of the zone's.
+    public var zoneTables = TableChoice.all
     /// Whether to use the built-in datasets if no file and no choice of tables is given. If false, the zone's are used, and in a new zone all tables that
     /// can be synced, or with ``createsTables`` the built-in ones.
     public var assumesBuiltIn = true

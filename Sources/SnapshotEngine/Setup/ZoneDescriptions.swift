@@ -7,11 +7,11 @@ import StrictText
 /// The zone's descriptions of its datasets, for a device that joins without a dataset file.
 package struct ZoneDescriptions {
     /// The datasets, parents before children.
-    package let datasets: [DatasetSchema]
+    package private(set) var datasets: [DatasetSchema]
     /// The descriptions of the datasets that are not built in.
-    let descriptions: [DatasetDescription]
+    private(set) var descriptions: [DatasetDescription]
     /// The tables of the zone's built-in datasets.
-    let builtInTables: [String]
+    private(set) var builtInTables: [String]
     private let state: ZoneState
     private let zone: ZoneID
 
@@ -49,6 +49,21 @@ package struct ZoneDescriptions {
         }
     }
 
+    /// Leaves out the datasets that a reader does not choose.
+    ///
+    /// - Throws: ``SyncError`` with `.refused` if the zone lacks a named table, or a chosen table refers to one that is not chosen.
+    mutating func choose(_ choice: TableChoice) throws {
+        let chosen = try choice.names(of: datasets, at: "zone \(zone)")
+        try descriptions.refuseMissingParents(of: chosen, at: "zone \(zone)") { names in
+            let tables = datasets.filter { (chosen + names).map(\.exact).contains($0.name.exact) }.map(\.table)
+            return "take \(names.joined(separator: ", ")) as well: --tables \(DatabaseDescriber.list(tables)); or leave out the tables that refer to them"
+        }
+        let isChosen = Set(chosen.map(\.exact))
+        datasets.removeAll { !isChosen.contains($0.name.exact) }
+        descriptions.removeAll { !isChosen.contains($0.schema.name.exact) }
+        builtInTables = DatasetSchema.builtIn.filter { isChosen.contains($0.name.exact) && builtInTables.contains($0.table) }.map(\.table)
+    }
+
     /// Creates the missing tables. Returns their names.
     package func createTables(in transaction: LocalTransaction) throws -> [String] {
         try transaction.tables.createBuiltIn(builtInTables) + transaction.tables.create(descriptions)
@@ -75,4 +90,59 @@ package struct ZoneDescriptions {
 
     /// The zone's SQL text; nil if it keeps none.
     func schemaText() throws -> SchemaText? { try SchemaText(state, in: zone) }
+}
+
+extension TableChoice {
+    /// The names of the chosen datasets.
+    ///
+    /// - Throws: ``SyncError`` with `.refused` for a name that is neither a table's nor a dataset's.
+    func names(of datasets: [DatasetSchema], at place: String) throws -> [String] {
+        func find(_ names: [String]) throws -> Set<ExactText> {
+            Set(
+                try names.map { name in
+                    if let found = datasets.first(where: { [$0.table.folded, $0.name.folded].contains(name.folded) }) { return found.name.exact }
+                    throw SyncError(
+                        .refused, step: .open, at: place, "it has no table \(name)",
+                        hint: "the tables are \(datasets.map(\.table).joined(separator: ", "))"
+                    ).asSlip
+                })
+        }
+        let wanted = try tables.map(find), left = try find(skipped)
+        let chosen = datasets.map(\.name).filter { wanted?.contains($0.exact) != false && !left.contains($0.exact) }
+        guard !chosen.isEmpty else { throw SyncError(.refused, step: .open, at: place, "no table is left to sync", hint: "leave out fewer tables").asSlip }
+        return chosen
+    }
+}
+
+extension [DatasetDescription] {
+    /// Refuses foreign keys of chosen datasets to datasets that are not chosen.
+    ///
+    /// - Parameters:
+    ///   - others: datasets that are there already.
+    ///   - hint: gets the missing parents and theirs.
+    func refuseMissingParents(of chosen: [String], besides others: [String] = [], at place: String, hint: ([String]) -> String) throws {
+        var taken = chosen, missing: [String] = [], references: [String] = []
+        while let name = taken.popLast() {
+            for reference in first(where: { $0.schema.name.exact == name.exact })?.structure.references ?? []
+            where !(chosen + others + missing).contains(where: { $0.exact == reference.parent.exact }) {
+                references.append("\(name) to \(reference.parent)")
+                missing.append(reference.parent)
+                taken.append(reference.parent)
+            }
+        }
+        guard !missing.isEmpty else { return }
+        throw SyncError(
+            .refused, step: .open, at: place, "foreign keys refer to tables that would not be synced: \(references.joined(separator: ", "))",
+            hint: hint(missing))
+    }
+
+    /// The datasets whose foreign keys refer to one of these, or to such a dataset.
+    func children(of parents: Set<ExactText>) -> [String] {
+        var found = parents, count = -1
+        while count != found.count {
+            count = found.count
+            found.formUnion(filter { $0.structure.references.contains { found.contains($0.parent.exact) } }.map(\.schema.name.exact))
+        }
+        return found.subtracting(parents).map(\.text).sorted { $0.exact < $1.exact }
+    }
 }

@@ -99,11 +99,13 @@ struct JoinCommand: AsyncParsableCommand {
             imports the rows. Sync the device that publishes before you join. If the tables have rows already, choose --keep-local or \
             --replace-local. A database that join creates uses WAL. If join is interrupted, run it again.
 
-            A reader imports, and can send edits if the publisher allows that. With --peer, the device publishes too.
+            A reader imports, and can send edits if the publisher allows that. It can choose some of the zone's tables, and downloads the \
+            others neither now nor later. With --peer, the device publishes too.
 
             EXAMPLES
               snapsync join copy.db /mnt/share/app
               snapsync join copy.db /mnt/share/app --keep-local
+              snapsync join till.db /mnt/share/app --tables products,prices
               snapsync join laptop.db /mnt/share/app --peer
               snapsync join copy.db s3://team-data/app
               snapsync join new.db /mnt/share/app --writer --take-over --name phone
@@ -112,6 +114,7 @@ struct JoinCommand: AsyncParsableCommand {
 
     @OptionGroup var database: DatabaseFile
     @OptionGroup var place: NewLocation
+    @OptionGroup var tables: TableNameOptions
     @Flag(name: .long, help: "Publish, too, in a zone of peers. Default: read.")
     var peer = false
     @Flag(name: .long, help: "Be the writer of the zone: the device that made it, with a new or restored database.")
@@ -141,6 +144,9 @@ struct JoinCommand: AsyncParsableCommand {
         guard role != .reader || !publishing.isGiven else {
             throw ValidationError("--keep, --keep-last, --key-range and --shared-keys require a device that publishes: --peer or --writer.")
         }
+        guard !tables.isGiven || role == .reader && setup.datasets == nil else {
+            throw ValidationError("--tables and --exclude require a reader, and no --datasets: all peers sync the same tables.")
+        }
         guard !recover || role == .reader else { throw ValidationError("--recover requires a reader.") }
         guard !withSchema || setup.datasets == nil else { throw ValidationError("Choose one of --with-schema and --datasets.") }
     }
@@ -150,6 +156,7 @@ struct JoinCommand: AsyncParsableCommand {
         request.joins = setup.datasets == nil
         request.createsTables = setup.datasets == nil
         request.runsSchema = withSchema
+        request.zoneTables = tables.choice
         publishing.complete(&request)
         try await setup.run(request, output, recovers: recover)
     }

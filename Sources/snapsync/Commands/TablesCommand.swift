@@ -108,9 +108,10 @@ struct TablesAdoptCommand: AsyncParsableCommand {
 struct TablesAddCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "add",
-        abstract: "Sync further tables of this database.",
+        abstract: "Sync further tables: of this database, or on a reader of the zone.",
         discussion: """
-            Only a device that publishes can add tables. Other devices take them in with tables adopt --create.
+            On a device that publishes, add tables of this database to the zone. Other devices take them in with tables adopt --create. On a \
+            reader, add tables of the zone, which are created if they are missing.
 
             EXAMPLES
               snapsync tables add app.db tags

@@ -4,6 +4,21 @@ import SnapshotSync
 
 /// The options for tables that are described from the database, for `init` and `tables describe`.
 struct TableOptions: ParsableArguments {
+    @OptionGroup var chosen: TableNameOptions
+    @OptionGroup var timestamps: TimestampOption
+
+    var isGiven: Bool { chosen.isGiven || !timestamps.timestamp.isEmpty }
+
+    /// The chosen tables.
+    func choice() -> TableChoice {
+        var choice = chosen.choice
+        choice.timestamps = timestamps.choice
+        return choice
+    }
+}
+
+/// The options for the names of the tables to sync, for `init`, `describe` and `join`.
+struct TableNameOptions: ParsableArguments {
     @Option(
         name: .long,
         help: ArgumentHelp(
@@ -14,19 +29,16 @@ struct TableOptions: ParsableArguments {
     var tables: [String] = []
     @Option(name: .long, help: ArgumentHelp("Leave out these tables: names separated by commas. May be repeated.", valueName: "a,b"))
     var exclude: [String] = []
-    @OptionGroup var timestamps: TimestampOption
 
-    var isGiven: Bool { !tables.isEmpty || !exclude.isEmpty || !timestamps.timestamp.isEmpty }
+    var isGiven: Bool { !tables.isEmpty || !exclude.isEmpty }
 
     func validate() throws {
         guard !tables.contains(where: { $0.isEmpty }) else { throw ValidationError("--tables requires all, or the names of tables.") }
     }
 
-    /// The chosen tables.
-    func choice() -> TableChoice {
+    var choice: TableChoice {
         let chosen = TableNames(tables)
-        return TableChoice(
-            tables: chosen.names.isEmpty || chosen.word == "all" ? nil : chosen.names, skipped: TableNames(exclude).names, timestamps: timestamps.choice)
+        return TableChoice(tables: chosen.names.isEmpty || chosen.word == "all" ? nil : chosen.names, skipped: TableNames(exclude).names)
     }
 }
 
