@@ -74,6 +74,13 @@ let package = Package(
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ],
             swiftSettings: house),
+        // Tables that are filled from queries on another database.
+        .target(
+            name: "MaterializedViews",
+            dependencies: [
+                "LocalStore", "SnapshotModel", "StrictText", .product(name: "GRDB", package: "GRDB.swift"), .product(name: "GRDBSQLite", package: "GRDB.swift"),
+            ],
+            swiftSettings: house),
         // The boxes of sealed zones: encryption, and the keyed hash of the cut rule. Apart from the format and the cloud, as assets, records and
         // messages are sealed alike, and so that the cryptography can be read in one place.
         // CryptoExtras has scrypt, for the passphrase of key files; it costs a first release build 27 s of one core, and nothing later.
@@ -126,7 +133,8 @@ let package = Package(
         .target(
             name: "SnapshotEngine",
             dependencies: [
-                "SnapshotVersions", "SnapshotModel", "LocalStore", "SnapshotFormat", "Sealing", "CloudStore", "DirectoryCloud", "ObjectCloud",
+                "MaterializedViews", "SnapshotVersions", "SnapshotModel", "LocalStore", "SnapshotFormat", "Sealing", "CloudStore", "DirectoryCloud",
+                "ObjectCloud",
                 "Platform",
                 "StrictText",
                 .product(name: "GRDB", package: "GRDB.swift"),
@@ -217,7 +225,7 @@ let package = Package(
         .executableTarget(
             name: "snapsync",
             dependencies: [
-                "CommandSupport", "SnapshotSync", "SnapshotModel", "CloudStore", "StrictText", "Platform",
+                "CommandSupport", "SnapshotSync", "MaterializedViews", "SnapshotModel", "CloudStore", "StrictText", "Platform",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),

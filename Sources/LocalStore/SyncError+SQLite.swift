@@ -10,7 +10,7 @@ extension SyncError {
     }
 
     /// Runs `body` and turns SQLite's errors into errors of this module. They name the step, if one is given and they name none yet.
-    static func translating<T>(at place: String, _ step: SyncStep? = nil, _ body: () throws -> T) throws -> T {
+    package static func translating<T>(at place: String, _ step: SyncStep? = nil, _ body: () throws -> T) throws -> T {
         do {
             return try body()
         } catch {

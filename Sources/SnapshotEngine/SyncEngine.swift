@@ -3,6 +3,7 @@ import DirectoryCloud
 public import GRDB
 package import LocalStore
 package import Logging
+import MaterializedViews
 package import ObjectCloud
 import SnapshotFormat
 public import SnapshotModel
@@ -113,6 +114,7 @@ public final class SyncEngine: Sendable {
     /// Removes from the database everything that ``setUp(_:)`` and later runs added to it.
     public func detach() throws -> DetachReport {
         try lockedHere {
+            try MaterializedViews(database)?.unregister(connectionSetup: options.connectionSetup)
             let (settings, kept, files): (SyncSettings?, Int, [String]) = try database.write { transaction in
                 // An application that drops tables that it does not know leaves our triggers, with which nobody can write its own.
                 try transaction.settings.restoreTables()
@@ -209,6 +211,13 @@ public final class SyncEngine: Sendable {
             try? lockedHere { try database.write { try $0.changeLog.consolidate(of: $0.settings.read().datasets) } }
             throw error
         }
+        let audiences = try await syncAudiences(allowed)
+        var report = try await syncOwn(allowed, progress)
+        report.audiences = try audiences.map { try $0.get() }
+        return report
+    }
+
+    private func syncOwn(_ allowed: ShrinkApproval, _ progress: ProgressHandler?) async throws -> SyncReport {
         let settings = try database.read { try $0.settings.read() }
         switch settings.role {
         case .writer, .peer:
@@ -272,13 +281,14 @@ public final class SyncEngine: Sendable {
 
     /// Returns the context of ``device(asIfWanted:)`` after the descriptions were updated to the database's tables (``SchemaUpdate``).
     func updatedDevice() async throws -> SyncContext {
-        let outcome = try await SchemaUpdate(device: device()).automatic()
+        let known = try device(), refused = try known.refreshViews()
+        let outcome = try await SchemaUpdate(device: known).automatic()
         var device = outcome.device
         let moved = moves.withLock { texts in
             defer { texts = [] }
             return texts
         }
-        device.notices = moved + outcome.notices
+        device.notices = moved + refused + outcome.notices
         return device
     }
 

@@ -29,7 +29,15 @@ public struct SyncReport: Sendable, Encodable {
     public internal(set) var messages: SendReport?
     /// The changes of a reader that no message can carry: no other device gets them.
     public internal(set) var kept: [KeptChanges] = []
+    /// What was published of the databases that are filled from this one.
+    public internal(set) var audiences: [AudienceReport] = []
     public package(set) var requests: RequestUsage?
+}
+
+/// What was published of one audience.
+public struct AudienceReport: Sendable, Encodable {
+    public let database: String
+    public let exported: ExportReport
 }
 
 /// A reader's changes of a dataset that stay on it for one reason.

@@ -57,6 +57,10 @@ import Testing
         var kept = try tables.json("sync b.db")
         kept["imported"] = [String: Any]()
         check(kept, "sync --json")
+        var audiences = try AudienceTests.shops().json("sync app.db")
+        audiences["exported"] = [String: Any]()
+        audiences["audiences"] = (audiences["audiences"] as? [[String: Any]])?.map { $0.merging(["exported": [String: Any]()]) { $1 } }
+        check(audiences, "sync --json")
         let large = try Scene.phone(notifications: 8000)
         try large.succeed("generate phone.db --mark-read 3")
         check(try large.json("export phone.db"), "export --json")

@@ -10,7 +10,7 @@ import Testing
         ("howto", "Two machines through a NAS", 11), ("howto", "Back to last Tuesday", 11), ("howto", "A phone's folder", 11),
         ("howto", "Moving a location", 8),
         ("howto", "Look without importing", 9), ("howto", "Who changed this row?", 11), ("howto", "Tell another program what changed", 11),
-        ("howto", "Changing the schema", 12), ("howto", "Giving up a device", 9), ("howto", bucket, 6),
+        ("howto", "Rows for one branch", 8), ("howto", "Changing the schema", 12), ("howto", "Giving up a device", 9), ("howto", bucket, 6),
     ]
     private static let bucket = "Machines far apart, through a bucket"
 

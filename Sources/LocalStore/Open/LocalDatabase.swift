@@ -24,7 +24,7 @@ package final class LocalDatabase: Sendable {
     /// The listeners that are notified of rows that the toolkit's transactions changed.
     package let listeners = ChangeListeners()
     /// Registers what the application needs on the connections that the toolkit opens; nil if it needs nothing.
-    let setup: ConnectionSetup?
+    package let setup: ConnectionSetup?
     private let wait: LockWait
     private let waiting: @Sendable () -> Void
 
@@ -87,6 +87,21 @@ package final class LocalDatabase: Sendable {
             throw SyncError(
                 database: .schemaMismatch, at: path, "the database stores text as UTF-16; entities travel in the order of UTF-8 keys",
                 hint: "make a UTF-8 copy with: sqlite3 FILE .dump | sqlite3 COPY")
+        }
+    }
+
+    /// Opens another database, `main` of the connection, with this one attached as `audience`. It enforces foreign keys.
+    ///
+    /// - Throws: ``SyncError`` as ``init(path:creating:setup:waiting:)``.
+    package func attached(to source: String) throws -> DatabaseQueue {
+        try DatabaseFile.verify(source, creating: false)
+        return try SyncError.translating(at: source, .open) {
+            var configuration = configuration(label: "audience")
+            configuration.foreignKeysEnabled = true
+            let queue = try DatabaseQueue(path: source, configuration: configuration)
+            try queue.inDatabase { try Self.look(into: $0, at: source) }
+            try queue.writeWithoutTransaction { try $0.execute(sql: "ATTACH DATABASE ? AS audience", arguments: [path]) }
+            return queue
         }
     }
 

@@ -158,6 +158,9 @@ package final class LocalTransaction {
     package func detach() throws {
         try tracking.remove()
         for table in LocalTable.settingsTables + [.conflicts] { try table.drop(in: db) }
+        for name in try String.fetchAll(db, sql: "SELECT name FROM main.sqlite_schema WHERE type = 'table' AND name GLOB 'snapsync_filled_*'") {
+            try db.execute(sql: "DROP TABLE \(name.sqlIdentifier)")
+        }
     }
 
     /// Runs `body` in a savepoint. If it returns false or violates a constraint, its changes are rolled back. Returns whether they were kept.

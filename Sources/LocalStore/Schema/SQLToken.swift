@@ -1,23 +1,23 @@
 import GRDB
 import SnapshotModel
-import StrictText
+package import StrictText
 
 /// A part of SQL text: a word or number, a name or text in quotes, or one other character.
 ///
 /// The text is taken apart by scalars: a quotation mark ends a name for SQLite whatever follows it.
-struct SQLToken {
-    let range: Range<Int>
+package struct SQLToken {
+    package let range: Range<Int>
     /// The word, or what stands in the quotes of a name; nil for what is no name.
-    var name: String?
+    package var name: String?
     /// What stands in single quotes.
-    var text: String?
+    package var text: String?
     /// The opening quote of a name or text; nil without one.
-    var quote: Unicode.Scalar?
+    package var quote: Unicode.Scalar?
     /// The character; nil for words and texts.
-    var symbol: Unicode.Scalar?
+    package var symbol: Unicode.Scalar?
 
     /// Whether it is this word, in any case and not quoted.
-    func isWord(_ word: ExactText) -> Bool { quote == nil && name?.folded == word }
+    package func isWord(_ word: ExactText) -> Bool { quote == nil && name?.folded == word }
 
     private static let quotes: [Unicode.Scalar: Unicode.Scalar] = ["\"": "\"", "'": "'", "`": "`", "[": "]"]
 
@@ -37,7 +37,7 @@ struct SQLToken {
     /// Takes SQL text apart.
     ///
     /// Source: "SQL As Understood By SQLite"; comments count as white space.
-    static func all(of text: [Unicode.Scalar]) -> [SQLToken] {
+    package static func all(of text: [Unicode.Scalar]) -> [SQLToken] {
         var found: [SQLToken] = []
         var at = 0
         func starts(_ start: String) -> Bool { text[at...].starts(with: start.unicodeScalars) }
@@ -137,5 +137,5 @@ struct CreateText {
 
 extension SQLToken {
     /// By how much the token changes the depth of the parentheses.
-    var nesting: Int { symbol == "(" ? 1 : symbol == ")" ? -1 : 0 }
+    package var nesting: Int { symbol == "(" ? 1 : symbol == ")" ? -1 : 0 }
 }

@@ -1,4 +1,4 @@
-import GRDB
+package import GRDB
 import GRDBSQLite
 import SnapshotModel
 import StrictText
@@ -163,7 +163,7 @@ extension Database {
 }
 
 /// The collation that a column is declared with, in upper case; `BINARY` if none is declared.
-func columnCollation(_ db: Database, table: String, column: String) throws -> String {
+package func columnCollation(_ db: Database, table: String, column: String) throws -> String {
     var collation: UnsafePointer<CChar>?
     let code = sqlite3_table_column_metadata(db.sqliteConnection, "main", table, column, nil, &collation, nil, nil, nil)
     guard code == SQLITE_OK, let collation else { throw DatabaseError(resultCode: ResultCode(rawValue: code)) }

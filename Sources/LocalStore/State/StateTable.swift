@@ -73,6 +73,10 @@ package struct StateTable: TransactionPart {
     package var lastRetention: StoredValue<Instant?> { value("lastRetention") }
     /// The last trial restore; nil before the first.
     package var lastRestoreCheck: StoredValue<RestoreCheckRecord?> { value("lastRestoreCheck") }
+    /// The queries that fill this database's tables; nil if it is no audience.
+    package var audience: StoredValue<AudienceNote?> { value("audience") }
+    /// The files of the audiences that are filled from this database.
+    package var audiences: StoredValue<Set<ExactText>> { names("audiences") }
     /// The promise about new versions; nil if no publisher has made one.
     package var freshness: StoredValue<FreshnessNote?> { value("freshness") }
     /// The zones that this database has left, oldest first.
@@ -209,4 +213,26 @@ struct KeyValueTable: TransactionPart {
         guard let text else { return try KeyedStatement(db, "DELETE FROM \(name) WHERE key = ?").bind(.text(key)).run() }
         try KeyedStatement(db, "INSERT OR REPLACE INTO \(name) VALUES(?, ?)").bind(.text(key), .text(text)).run()
     }
+}
+
+/// What fills the tables of an audience.
+package struct AudienceNote: Codable, Hashable, Sendable {
+    /// A table that has the rows of a query.
+    package struct View: Codable, Hashable, Sendable {
+        @ExactText package var table: String
+        package let query: String
+        /// The source's table whose rows the edits change; nil if the rows cannot be edited.
+        package let base: String?
+
+        package init(table: String, query: String, base: String?) {
+            _table = ExactText(table)
+            (self.query, self.base) = (query, base)
+        }
+    }
+
+    /// The database that the queries read: its name in the audience's folder, or an absolute path.
+    package let source: String
+    package var views: [View]
+
+    package init(source: String, views: [View]) { (self.source, self.views) = (source, views) }
 }

@@ -100,6 +100,24 @@ extension ChangeLog {
         ).run()
     }
 
+    /// Gives what the log has in the place of unpublished edits of readers the instants that the edits replaced: the readers learn that they were refused.
+    package func refuseOverwritten(of schema: DatasetSchema) throws {
+        guard let id = try trackingID(schema) else { return }
+        let logged = "SELECT \(schema.keySQL.unlogged("key")) FROM snapsync_log WHERE dataset = ?1"
+        let found = try Row.fetchAll(
+            db, sql: "SELECT key, base FROM snapsync_changes WHERE dataset = ?1 AND cause = \(ChangeCause.known) AND base IS NOT NULL AND key IN (\(logged))",
+            arguments: [id])
+        guard !found.isEmpty else { return }
+        try consolidate(of: [schema])
+        for row in found {
+            try db.execute(
+                sql: """
+                    UPDATE snapsync_changes SET at = ?3, state = \(TrackedState.stamped), cause = \(ChangeCause.known), changed = NULL
+                    WHERE dataset = ?1 AND key = ?2 AND state <> \(TrackedState.deleted)
+                    """, arguments: [id, row["key"] as DatabaseValue, row["base"] as Int64])
+        }
+    }
+
     /// Takes edits that a version has decided out of the tracked change of their row. What was edited after them stays.
     ///
     /// - Parameter decided: the edits in the order of their numbers.

@@ -58,8 +58,10 @@ package struct ExportRun: Sendable {
     ///
     /// - Parameter warnings: the warnings so far.
     package func run(_ warnings: [String] = []) async throws -> ExportReport {
-        let base = try await prepare(device.notices + warnings)
+        var base = try await prepare(device.notices + warnings)
         let mail = try await EditReceiver(device: device).run()
+        // Before a version has the edits, because it states which of them the source took.
+        if mail.appliedCount > 0 { base.warnings += try device.refreshViews(refusing: true) }
         var report = try await publish(on: base, mail)
         report.conflicts += mail.conflicts.count
         report.conflictReasons.merge(mail.conflicts.reasons, uniquingKeysWith: +)

@@ -220,6 +220,7 @@ extension SchemaUpdate {
             let before = datasets
             if let edits = request.readerEdits {
                 datasets = try edits.apply(to: datasets, sharesKeys: request.sharesKeys, in: transaction, at: device.database.path)
+                try transaction.state.audience()?.refuseEdits(of: datasets)
             }
             for one in chosen {
                 guard let index = datasets.firstIndex(where: { $0.table.folded == one.table.folded }) else { continue }
@@ -280,6 +281,10 @@ extension SchemaUpdate {
             kept += copies
             if !publishes { try transaction.state.leftDatasets.set(transaction.state.leftDatasets().union([schema.name.exact])) }
             try transaction.transition.end(now)
+            if var audience = try transaction.state.audience() {
+                audience.views.removeAll { $0.table.folded == schema.table.folded }
+                try transaction.state.audience.set(audience)
+            }
             // If another device has taken it out, or the zone has another dataset of that name, the zone stays as it is.
             let isZones =
                 !isOut

@@ -1,5 +1,6 @@
 public import CloudStore
 public import SnapshotModel
+package import MaterializedViews
 import SnapshotVersions
 
 /// The options of `init`.
@@ -19,6 +20,8 @@ public struct SetupRequest: Sendable {
     public var datasets: String?
     /// The tables to sync, if their description is made from the database; nil if it is not.
     public var tables: TableChoice?
+    /// The queries that fill the tables, and the database that they read; nil for a database with tables of its own.
+    package var views: (source: String, queries: [ViewQuery])?
     /// The tables that a reader takes of the zone's.
     public var zoneTables = TableChoice.all
     /// Whether to use the built-in datasets if no file and no choice of tables is given. If false, the zone's are used, and in a new zone all tables that

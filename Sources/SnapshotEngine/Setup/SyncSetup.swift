@@ -3,6 +3,7 @@ import DirectoryCloud
 import Foundation
 import LocalStore
 import Logging
+import MaterializedViews
 import SnapshotModel
 import SnapshotVersions
 import StrictText
@@ -17,7 +18,8 @@ package enum SyncSetup {
         let filed = try request.tables == nil ? DatasetChoice.schemas(request.datasets) : []
         let isNew = !FileManager.default.fileExists(atPath: request.database)
         let database = try LocalDatabase(
-            path: request.database, creating: request.createsTables, setup: request.connectionSetup, waiting: LocalDatabase.waiting(for: request.database))
+            path: request.database, creating: request.createsTables || request.views != nil, setup: request.connectionSetup,
+            waiting: LocalDatabase.waiting(for: request.database))
         let lock = try RunLock(database: request.database)
         defer { withExtendedLifetime(lock) {} }
         var hasBegun = false
@@ -27,12 +29,14 @@ package enum SyncSetup {
                 try ReplicatedFolder.refuse(request.cloud, isSaid: request.isReplicated)
             }
             try database.read { try refuseSetUp($0, request) }
+            let audience = try request.views.map { try MaterializedViews.create($0.queries, from: $0.source, in: database) }
             let trusted = try await SignedZoneSetup.verifyTrust(request, backend)
             let join = try await SealedJoin(request, backend, trusting: trusted)
             let choice = try await DatasetChoice(request, filed: filed, backend: join?.cloud ?? backend, in: database)
             let datasets = choice.datasets
             let (tablesMade, fromText) = try prepareTables(request, choice, in: database, isNew: isNew)
             try refuseUnwritable(request, datasets, in: database)
+            try audience?.refuseEdits(of: datasets)
             if request.role == .peer { try refuseHiddenKeys(datasets, in: database, for: request) }
             let (cloud, cloudMade, found) = try backend.map { ($0, false, nil) } ?? openCloud(request)
             let probeWarnings = if let found { found } else { try await BucketTrial.run(in: cloud, for: request.role, at: request.cloud) }
@@ -91,9 +95,11 @@ package enum SyncSetup {
                 }
                 _ = try $0.tracking.install(datasets)
                 taken = try $0.detachedChanges.restore(for: settings)
+                try $0.state.audience.set(audience)
                 try $0.settings.setDescriptionSource(choice.described != nil ? .database : choice.fromZone != nil ? .zone : .file)
                 try $0.state.setTablesSeen()
             }
+            try MaterializedViews(database)?.register(connectionSetup: request.connectionSetup)
             var report = try SetupReport(database, path: request.database)
             (report.tablesMade, report.cloudMade, report.changesTaken, report.keyRange) = (tablesMade, cloudMade, taken, keyRange?.index)
             report.warnings =

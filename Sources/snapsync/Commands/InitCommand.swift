@@ -1,6 +1,7 @@
 public import ArgumentParser
 import CloudStore
 import CommandSupport
+import MaterializedViews
 public import SnapshotModel
 import SnapshotSync
 import StrictText
@@ -16,6 +17,9 @@ struct InitCommand: AsyncParsableCommand {
             peers publish. Peers need a file system that all of them mount, or a bucket. For peers, init refuses a folder that Syncthing, \
             Dropbox or a similar tool copies. See docs/writers.md.
 
+            With --source and --from, the database is made for one audience: each sync fills its tables from queries on the source, and a sync \
+            of the source also syncs it. See docs/howto.md.
+
             On the other devices, run join. init does not change the journal mode. If init is interrupted, run it again.
 
             EXAMPLES
@@ -27,6 +31,7 @@ struct InitCommand: AsyncParsableCommand {
               snapsync init app.db s3://team-data/app --encrypt
               snapsync init app.db s3://team-data/app --endpoint https://s3.example.org
               snapsync init phone.db /mnt/share/cloud --built-in
+              snapsync init shop7.db /mnt/share/app --zone shop7 --source app.db --from 'orders=SELECT * FROM orders WHERE shop = 7'
             """)
 
     @OptionGroup var database: DatabaseFile
@@ -62,11 +67,25 @@ struct InitCommand: AsyncParsableCommand {
             later, run zone freshness.
             """)
     var freshness = false
+    @Option(name: .long, help: ArgumentHelp("The database that the queries of --from read.", valueName: "file"), completion: .file())
+    var source: String?
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Fill this table, in a database made for it, from a query on the source. May be repeated.", valueName: "table=select"))
+    var from: [String] = []
+    @OptionGroup var keys: ViewKeyOption
     @OptionGroup var setup: SetupOptions
     @OptionGroup(title: "Options for a device that publishes") var publishing: PublisherOptions
     @OptionGroup(title: "Common options") var output: OutputOptions
 
     func validate() throws {
+        guard from.isEmpty == (source == nil) else { throw ValidationError("--source and --from require each other.") }
+        guard from.isEmpty || !tables.chosen.isGiven && setup.datasets == nil && !builtIn && !peers else {
+            throw ValidationError("--from cannot be combined with --tables, --exclude, --datasets, --built-in or --peers.")
+        }
+        if let text = from.first(where: { ViewKeyOption.parts($0) == nil }) {
+            throw ValidationError("--from requires a table and its query, as in 'orders=SELECT …', not \(text.debugDescription).")
+        }
         guard !tables.isGiven || setup.datasets == nil else { throw ValidationError("Choose one of --datasets and --tables.") }
         guard !builtIn || !tables.isGiven && setup.datasets == nil else { throw ValidationError("--built-in cannot be combined with --tables or --datasets.") }
         guard readers.choice == nil || setup.datasets == nil && !builtIn else {
@@ -80,6 +99,9 @@ struct InitCommand: AsyncParsableCommand {
         var request = try await setup.request(
             database, place, as: peers ? .peer : .writer, newZone: builtIn ? ZoneID.standard.name : ZoneOption.standard)
         request.createsTables = builtIn
+        if let source {
+            request.views = (source, from.compactMap(ViewKeyOption.parts).map { ViewQuery(table: $0.table, query: $0.rest, key: keys.key(of: $0.table)) })
+        }
         if tables.isGiven || readers.choice != nil { request.tables = tables.choice() }
         request.readerEdits = readers.choice
         request.isSigned = sign || encrypt

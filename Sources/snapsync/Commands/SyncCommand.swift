@@ -10,7 +10,7 @@ struct SyncCommand: AsyncParsableCommand {
         abstract: "Publish local changes and import remote ones, according to the device's role.",
         discussion: """
             A writer applies the edits of readers and publishes. A reader imports and sends its edits to the publisher (docs/readers.md). \
-            A peer imports, merges, applies the edits of readers and publishes. If another peer publishes first, it tries again. After 100 \
+            A peer imports, merges, applies the edits of readers and publishes. Audiences that are filled from the database are synced first. If another peer publishes first, it tries again. After 100 \
             lost races the sync fails, and you can run it again. Run sync from cron or systemd: service prints the configuration.
 
             With -n, print what a sync would add, change and remove on each side, which edits win, and why it would be refused. The import \
@@ -73,7 +73,8 @@ struct SyncCommand: AsyncParsableCommand {
             guard let report else { return }
             guard quiet else {
                 return try printer.done(
-                    report, (report.imported?.lines ?? []) + (report.exported?.lines ?? []) + (report.messages?.lines ?? []) + report.keptLines)
+                    report,
+                    report.audienceLines + (report.imported?.lines ?? []) + (report.exported?.lines ?? []) + (report.messages?.lines ?? []) + report.keptLines)
             }
             // A quiet run still prints warnings. Otherwise nobody would notice what every run leaves undone.
             try report.printNotices()

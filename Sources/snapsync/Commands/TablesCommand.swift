@@ -1,5 +1,6 @@
 import ArgumentParser
 import CommandSupport
+import MaterializedViews
 import SnapshotSync
 import StrictText
 
@@ -68,10 +69,12 @@ struct DescriptionOptions: ParsableArguments {
     @OptionGroup var database: DatabaseFile
     @OptionGroup(title: "Common options") var output: OutputOptions
 
-    func update(_ request: DescriptionUpdateRequest) async throws {
+    func update(_ request: DescriptionUpdateRequest) async throws { try await run { try await $0.updateDescriptions(request) } }
+
+    func run(_ body: (SyncEngine) async throws -> DescriptionUpdateReport) async throws {
         let path = try database.path()
         try await output.printer.work("tables") { _ in
-            let report = try await SyncEngine.ofCommand(database: path).updateDescriptions(request)
+            let report = try await body(SyncEngine.ofCommand(database: path))
             try output.printer.done(report, report.lines)
         }
     }
@@ -117,6 +120,7 @@ struct TablesAddCommand: AsyncParsableCommand {
               snapsync tables add app.db tags
               snapsync tables add app.db tags notes --timestamp notes=edited_at
               snapsync tables add app.db all --exclude cache
+              snapsync tables add shop7.db items --from 'SELECT i.* FROM items i JOIN orders o ON o.id = i."order" WHERE o.shop = 7'
             """)
 
     @OptionGroup var options: DescriptionOptions
@@ -124,10 +128,25 @@ struct TablesAddCommand: AsyncParsableCommand {
     var tables: [String]
     @Option(name: .long, help: ArgumentHelp("With all: leave out these tables: names separated by commas. May be repeated.", valueName: "a,b"))
     var exclude: [String] = []
+    @Option(
+        name: .long,
+        help: ArgumentHelp("In an audience's database: fill the table from this query on the source, or from now on from another one.", valueName: "select"))
+    var from: String?
+    @OptionGroup var keys: ViewKeyOption
     @OptionGroup var timestamps: TimestampOption
+
+    func validate() throws {
+        guard from == nil || TableNames(tables).names.count == 1 && exclude.isEmpty && timestamps.timestamp.isEmpty else {
+            throw ValidationError("--from requires one table, and cannot be combined with --exclude or --timestamp.")
+        }
+        guard from != nil || keys.key.isEmpty else { throw ValidationError("--key requires --from.") }
+    }
 
     func run() async throws {
         let chosen = TableNames(tables)
+        if let from, let name = chosen.names.first {
+            return try await options.run { try await $0.define(ViewQuery(table: name, query: from, key: keys.key(of: name))) }
+        }
         let choice = TableChoice(
             tables: chosen.word == "all" ? nil : chosen.names, skipped: TableNames(exclude).names, timestamps: timestamps.choice)
         try await options.update(DescriptionUpdateRequest(tables: choice))

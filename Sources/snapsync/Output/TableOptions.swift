@@ -71,6 +71,33 @@ struct TimestampOption: ParsableArguments {
     }
 }
 
+/// The option for the keys of tables that are filled from queries.
+struct ViewKeyOption: ParsableArguments {
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "With --from: the columns of a table's key. May be repeated. Default: the primary key of a table of the source, if its columns are selected.",
+            valueName: "table=a,b"))
+    var key: [String] = []
+
+    func validate() throws {
+        for text in key where Self.parts(text).map({ TableNames([$0.rest]).names.isEmpty }) ?? true {
+            throw ValidationError("--key requires a table and its key, as in totals=shop,day.")
+        }
+    }
+
+    /// The columns of a table's key; nil if none are given.
+    func key(of table: String) -> [String]? {
+        key.compactMap(Self.parts).first { $0.table.folded == table.folded }.map { TableNames([$0.rest]).names }
+    }
+
+    /// What stands before the first `=`, and after it.
+    static func parts(_ text: String) -> (table: String, rest: String)? {
+        guard let sign = text.utf8.firstIndex(of: UInt8(ascii: "=")), sign != text.startIndex, text.utf8.index(after: sign) != text.endIndex else { return nil }
+        return (String(text[..<sign]), String(text[text.utf8.index(after: sign)...]))
+    }
+}
+
 /// The option for the tables whose rows readers may edit, for `init`.
 struct ReaderEditsOption: ParsableArguments {
     @Option(

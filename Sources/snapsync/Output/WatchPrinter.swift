@@ -96,11 +96,23 @@ private struct WatchLine: Encodable {
 
 extension SyncReport {
     /// How many edits lost conflicts or were refused, in both directions.
-    fileprivate var conflicts: Int { (imported?.conflicts ?? 0) + (exported?.conflicts ?? 0) }
+    fileprivate var conflicts: Int { (imported?.conflicts ?? 0) + exports.map(\.conflicts).reduce(0, +) }
+
+    private var exports: [ExportReport] { audiences.map(\.exported) + (exported.map { [$0] } ?? []) }
+
+    /// The lines about the audiences.
+    var audienceLines: [String] {
+        let place = HintCommands.place
+        defer { HintCommands.place = place }
+        return audiences.flatMap { audience in
+            HintCommands.place = audience.database
+            return ["audience \(audience.database):"] + audience.exported.lines.map { "  \($0)" }
+        }
+    }
 
     /// The lines about these edits.
     fileprivate var conflictLines: [String] {
-        Format.conflicts((imported?.conflictReasons ?? [:]).merging(exported?.conflictReasons ?? [:], uniquingKeysWith: +))
+        Format.conflicts(exports.map(\.conflictReasons).reduce(imported?.conflictReasons ?? [:]) { $0.merging($1, uniquingKeysWith: +) })
     }
 
     /// The lines about changes that stay on this device.
@@ -109,7 +121,7 @@ extension SyncReport {
     }
 
     /// The warnings of both directions.
-    fileprivate var warnings: [String] { (exported?.warnings ?? []) + (imported?.warnings ?? []) }
+    fileprivate var warnings: [String] { exports.flatMap(\.warnings) + (imported?.warnings ?? []) }
 
     /// Prints the warnings and the lost edits, one line each, on standard error.
     func printNotices() throws {

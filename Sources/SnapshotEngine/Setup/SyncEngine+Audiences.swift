@@ -1,0 +1,108 @@
+import LocalStore
+package import MaterializedViews
+import SnapshotModel
+import SnapshotVersions
+import StrictText
+
+extension SyncEngine {
+    /// Syncs the audiences of this database, before it publishes: edits of their readers change its rows.
+    ///
+    /// - Returns: what each run did, or why it failed. An audience that is turned off is left out.
+    func syncAudiences(_ allowed: ShrinkApproval) async throws -> [Result<AudienceReport, any Error>] {
+        var results: [Result<AudienceReport, any Error>] = [], options = options
+        (options.cloudPath, options.openCloud) = (nil, nil)
+        for name in try database.read({ try $0.settings.exists() ? $0.state.audiences() : [] }).sorted() {
+            let path = MaterializedViews.path(name.text, besides: database.path)
+            do {
+                let engine = try SyncEngine(database: path, options: options)
+                guard try engine.gate.standing() == .open else { continue }
+                guard let exported = try await engine.sync(allowing: allowed).exported else { continue }
+                results.append(.success(AudienceReport(database: path, exported: exported)))
+            } catch {
+                var error = SyncError(error)
+                if error.database == .notFound {
+                    let remove =
+                        "UPDATE snapsync_state SET value = json_remove(value, (SELECT fullkey FROM json_each(snapsync_state.value) WHERE atom = \(name.text.sqlText))) WHERE key = 'audiences'"
+                    error = SyncError(
+                        .nothingThere, step: .open, at: path, "there is no such database, and it is an audience of \(database.path)",
+                        hint: "restore the file, or end the audience: sqlite3 \(database.path.shellWord) \(remove.shellWord)")
+                }
+                // The database of this run is another one, by which the command would complete the hint.
+                if let hint = error.hint, hint.exact.contains("snapsync ") { error.hint = "on the database \(path): \(hint)" }
+                results.append(.failure(error))
+            }
+        }
+        return results
+    }
+
+    /// Adds a table to an audience, or gives a table another query.
+    ///
+    /// - Throws: ``SyncError`` with `.refused` if the query cannot fill the table; nothing is changed then.
+    package func define(_ view: ViewQuery) async throws -> DescriptionUpdateReport {
+        let isNew = try await locked {
+            guard let views = try MaterializedViews(database) else {
+                throw SyncError(
+                    .refused, step: .open, at: database.path, "its tables are its own, and only those of an audience are filled from a query",
+                    hint:
+                        "set up a database file for the audience: snapsync init NEW.db LOCATION --zone NAME --source \(database.path.shellWord) --from 'TABLE=SELECT …'"
+                ).asSlip
+            }
+            let settings = try database.read { try $0.settings.read() }
+            try views.define(view, edited: settings.edited)
+            return !settings.datasets.contains { $0.table.folded == view.table.folded }
+        }
+        return try await updateDescriptions(DescriptionUpdateRequest(tables: isNew ? TableChoice(tables: [view.table]) : nil))
+    }
+}
+
+extension MaterializedViews {
+    /// Lists the audience in the source, which syncs it from then on.
+    func register(connectionSetup: ConnectionSetup?) throws {
+        try update(connectionSetup) { $0.insert($1) }
+    }
+
+    /// Removes the audience from the source's list. Without the source, there is nothing to do.
+    func unregister(connectionSetup: ConnectionSetup?) throws {
+        do { try update(connectionSetup) { $0.remove($1) } } catch let error as SyncError where error.database == .notFound {}
+    }
+
+    private func update(_ setup: ConnectionSetup?, _ change: (inout Set<ExactText>, ExactText) -> Void) throws {
+        let other = try LocalDatabase(path: source, setup: setup)
+        let (known, isSetUp) = try other.read { try $0.settings.exists() ? ($0.state.audiences(), true) : ([], false) }
+        guard isSetUp else { return }
+        var names = known
+        change(&names, ExactText(Self.name(database.path, besides: source)))
+        if names != known { try other.write { try $0.state.audiences.set(names) } }
+    }
+}
+
+extension SyncContext {
+    /// Refreshes the tables of an audience; nothing in other databases.
+    ///
+    /// - Parameter refuses: whether edits of readers that the source did not take, or has replaced, count as refused.
+    /// - Returns: sentences about edits that the source did not take.
+    func refreshViews(refusing refuses: Bool = false) throws -> [String] {
+        guard settings.role.publishes, let views = try MaterializedViews(database) else { return [] }
+        try views.register(connectionSetup: database.setup)
+        let notices = try views.refresh(edited: settings.edited)
+        if refuses { try database.write { for schema in settings.datasets { try $0.changeLog.refuseOverwritten(of: schema) } } }
+        return notices
+    }
+}
+
+extension SyncSettings {
+    /// The tables that readers may edit, in lower case.
+    fileprivate var edited: Set<ExactText> { Set(datasets.filter { !$0.messages.isEmpty }.map(\.table.folded)) }
+}
+
+extension AudienceNote {
+    /// Refuses tables that readers may edit although the source cannot be.
+    func refuseEdits(of datasets: [DatasetSchema]) throws {
+        let fixed = Set(views.filter { $0.base == nil }.map(\.table.folded))
+        guard let schema = datasets.first(where: { !$0.messages.isEmpty && fixed.contains($0.table.folded) }) else { return }
+        throw SyncError(
+            .refused, step: .open, at: "the query of \(schema.table)", "readers cannot edit its rows, which are not those of one table of the source",
+            hint: "leave \(schema.table) out of --reader-edits, or write SELECT, columns of one table with its key, FROM the table, and WHERE"
+        ).asSlip
+    }
+}
