@@ -53,8 +53,8 @@ package struct ZoneDescriptions {
     ///
     /// - Throws: ``SyncError`` with `.refused` if the zone lacks a named table, or a chosen table refers to one that is not chosen.
     mutating func choose(_ choice: TableChoice) throws {
-        let chosen = try choice.names(of: datasets, at: "zone \(zone)")
-        try descriptions.refuseMissingParents(of: chosen, at: "zone \(zone)") { names in
+        let chosen = try choice.names(of: datasets, at: zone.place)
+        try descriptions.refuseMissingParents(of: chosen, at: zone.place) { names in
             let tables = datasets.filter { (chosen + names).map(\.exact).contains($0.name.exact) }.map(\.table)
             return "take \(names.joined(separator: ", ")) as well: --tables \(DatabaseDescriber.list(tables)); or leave out the tables that refer to them"
         }
@@ -100,7 +100,7 @@ extension TableChoice {
         func find(_ names: [String]) throws -> Set<ExactText> {
             Set(
                 try names.map { name in
-                    if let found = datasets.first(where: { [$0.table.folded, $0.name.folded].contains(name.folded) }) { return found.name.exact }
+                    if let found = datasets.named(name) { return found.name.exact }
                     throw SyncError(
                         .refused, step: .open, at: place, "it has no table \(name)",
                         hint: "the tables are \(datasets.map(\.table).joined(separator: ", "))"

@@ -25,7 +25,7 @@ public struct SnapshotInspector: Sendable {
     /// - Parameter zone: nil for its only zone, or `main`.
     public init(cloud path: String, zone: String? = nil) async throws {
         let cloud = try SyncError.at(.open) { try CloudLocation.open(path) }
-        let name = if let zone { zone } else { try await SyncError.at(.fetch) { try await cloud.zoneName() } }
+        let name = if let zone { zone } else { try await cloud.zoneName() }
         self.init(cloud: cloud, zone: ZoneID(name), applied: nil, device: nil)
     }
 
