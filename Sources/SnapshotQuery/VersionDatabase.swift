@@ -165,8 +165,10 @@ public final class VersionDatabase: Sendable {
                         .refused, step: .read, at: place, "the statement does more than read, and a version never changes",
                         hint: "edit the table in a database that publishes, then run snapsync sync")
                 }
+                // GRDB's own error, in words for programmers.
+                let reason = error.resultCode == .SQLITE_MISUSE ? "there is no statement, or more than one" : error.message ?? "\(error.resultCode)"
                 throw SyncError(
-                    .refused, step: .read, at: place, "SQLite refuses the statement: \(error.message ?? "\(error.resultCode)")",
+                    .refused, step: .read, at: place, "SQLite refuses the statement: \(reason)",
                     hint: "the tables are \(tables.joined(separator: ", "))")
             }
         }

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// A database publishes the rows of queries into zones of their own.
-@Suite(.runsPrograms, .timeLimit(.minutes(20))) struct AudienceTests {
+@Suite(.runsPrograms, .timeLimit(.minutes(60))) struct AudienceTests {
     private static let lock = "import sqlite3, time; c = sqlite3.connect('app.db', isolation_level=None); c.execute('BEGIN EXCLUSIVE'); time.sleep(14)"
     private static let orders = "orders=SELECT * FROM orders WHERE shop = "
 

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// A reader takes some tables of a zone, and nothing of the others.
-@Suite(.runsPrograms, .timeLimit(.minutes(10))) struct ChosenTablesTests {
+@Suite(.runsPrograms, .timeLimit(.minutes(60))) struct ChosenTablesTests {
     /// A writer with a shop: `items` refer to `orders` and `products`, `orders` to `customers`.
     private static func shop() throws -> Scene {
         try Scene.copy(of: "chosen tables") { scene in

@@ -44,6 +44,26 @@ import Testing
 
     private func side(_ entry: [String: Any], _ name: String) throws -> [String: Any] { try #require(entry[name] as? [String: Any]) }
 
+    /// Whose edit won is known if one device alone has published since. The last publisher of a table need not have changed the row.
+    @Test(arguments: [false, true]) func theAuthorOfWhatWonIsNamedWhereItIsKnown(isOthersBetween: Bool) throws {
+        let scene = try peers()
+        try scene.database("a.db").run("UPDATE task SET title = 'of a' WHERE id = 't1'")
+        if isOthersBetween {
+            try scene.succeed("join c.db cloud --peer --name c")
+            try scene.sync("c")
+        }
+        try scene.database("b.db").run("UPDATE task SET title = 'of b' WHERE id = 't1'")
+        try scene.sync("b")
+        if isOthersBetween {
+            try scene.database("c.db").run("UPDATE task SET title = 'of c' WHERE id = 't2'")
+            try scene.sync("c")
+        }
+        try scene.sync("a")
+        let entry = try #require(try entries(scene, "a").first)
+        #expect(try side(entry, "lost")["device"] as? String == "a")
+        #expect(try side(entry, "kept")["device"] as? String == (isOthersBetween ? nil : "b"))
+    }
+
     /// It is told why an edit lost, and which of its columns.
     @Test func theReasonAndTheColumnsThatLostAreTold() throws {
         let scene = try peers()

@@ -126,7 +126,7 @@ import Testing
 
     @Test func wrongStatementsAreExplained() throws {
         let scene = try Self.made()
-        for (sql, reason) in [("SELEKT 1", "syntax error"), ("SELECT * FROM rooms", "no such table: rooms"), ("SELECT 1; SELECT 2", "Multiple statements")] {
+        for (sql, reason) in [("SELEKT 1", "syntax error"), ("SELECT * FROM rooms", "no such table: rooms"), ("SELECT 1; SELECT 2", "more than one")] {
             Scene.checkRefusal(try run(scene, "query", "cloud", sql), exit: 78, saying: [reason, "the tables are"])
         }
         #expect(try run(scene, "query", "cloud", "PRAGMA table_info('lines')", "--csv").text.contains("0,order_id,INTEGER"))

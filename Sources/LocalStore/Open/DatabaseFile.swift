@@ -37,7 +37,7 @@ enum DatabaseFile {
         guard let path else { return passing(at: "the database", reason) }
         var isDirectory: ObjCBool = false
         if FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory), isDirectory.boolValue {
-            return SyncError(database: .notFound, at: path, "\(reason): it is a directory", hint: "check the path")
+            return SyncError(database: .notFound, at: path, "\(reason): it is a folder", hint: "name a database: of a location, one that is set up with it")
         }
         // Also called for a database that is about to be created: then its folder tells the reason.
         for (place, access) in [(folder(of: path), FileAccess([.write, .search])), (path, FileAccess([.read, .write]))] {

@@ -11,12 +11,15 @@ package final class ImportLedger {
     let device: String
     /// Whether this device publishes the edits that win here. No other device then sees the edits that lose to them.
     let publishes: Bool
-    /// The device that published the version that is being applied; nil if unknown.
+    /// The device that published what is being applied; nil if unknown.
     var author: String?
     /// The devices that published the versions that are being applied, by version number.
     var authors: [Int: String] = [:]
-    /// The only device that published them; nil if there were several, or none is known.
-    var soleAuthor: String? { Set(authors.values).count == 1 ? authors.values.first : nil }
+    /// The only device that published them, up to a number; nil if there were several, or none is known.
+    func soleAuthor(upTo number: Int) -> String? {
+        let found = Set(authors.filter { $0.key <= number }.values.map(\.exact))
+        return found.count == 1 ? found.first?.text : nil
+    }
     /// The number of edits that were written to the conflict journal.
     private(set) var conflicts = LostEdits()
     private let database: String

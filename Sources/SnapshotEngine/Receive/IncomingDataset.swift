@@ -63,7 +63,7 @@ struct IncomingDataset: Sendable {
         var count = countBefore
         var base: ImportedDataset?
         if let plan, let importer {
-            ledger.author = snapshot.flatMap { ledger.authors[AssetPath($0.fields.dataFile.path)?.number ?? 0] } ?? ledger.soleAuthor
+            ledger.author = ledger.soleAuthor(upTo: snapshot.flatMap { AssetPath($0.fields.dataFile.path)?.number } ?? .max)
             let outcome = try importer.apply(plan, in: transaction)
             merge.wrote(of: schema)
             unknown.formUnion(outcome.unknownFields)

@@ -31,7 +31,7 @@ struct InitCommand: AsyncParsableCommand {
               snapsync init app.db s3://team-data/app --encrypt
               snapsync init app.db s3://team-data/app --endpoint https://s3.example.org
               snapsync init phone.db /mnt/share/cloud --built-in
-              snapsync init shop7.db /mnt/share/app --zone shop7 --source app.db --from 'orders=SELECT * FROM orders WHERE shop = 7'
+              snapsync init b.db share --source app.db --from 'o=SELECT * FROM o WHERE b=7'
             """)
 
     @OptionGroup var database: DatabaseFile

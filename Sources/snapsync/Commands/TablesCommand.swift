@@ -120,7 +120,7 @@ struct TablesAddCommand: AsyncParsableCommand {
               snapsync tables add app.db tags
               snapsync tables add app.db tags notes --timestamp notes=edited_at
               snapsync tables add app.db all --exclude cache
-              snapsync tables add shop7.db items --from 'SELECT i.* FROM items i JOIN orders o ON o.id = i."order" WHERE o.shop = 7'
+              snapsync tables add b.db orders --from 'SELECT * FROM orders WHERE b = 7'
             """)
 
     @OptionGroup var options: DescriptionOptions
