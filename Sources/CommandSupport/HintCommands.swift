@@ -5,7 +5,7 @@ package import StrictText
 /// Completes the commands of the program in a hint, so that they run when they are pasted.
 ///
 /// The engine writes `snapsync import`, and does not know how the database was named. Each command that takes the database of this run gets it as its
-/// first argument, unless that stands there already. Where the hint is for another device, `snapsync sync on desk`, it gets `DB`. So it is with a location.
+/// first argument, unless that or an absolute path stands there already. Where the hint is for another device, `snapsync sync on desk`, it gets `DB`. So it is with a location.
 package struct HintCommands {
     /// The database or location of this run, which the parser sets; nil if it has none.
     package nonisolated(unsafe) static var place: String?
@@ -31,7 +31,7 @@ package struct HintCommands {
         while let start = words[next...].firstIndex(where: { $0.exact.hasSuffix("snapsync") }) {
             let names = words[(start + 1)...].map(Self.withoutComma), path = CommandPath(names), end = start + path.count
             next = start + 1
-            let isNamed = [place, "DB "].contains(where: words[min(end + 1, words.count)...].joined(separator: " ").exact.hasPrefix)
+            let isNamed = [place, "DB ", "/", "'/"].contains(where: words[min(end + 1, words.count)...].joined(separator: " ").exact.hasPrefix)
             guard path.takesDatabase, end < words.count, !isNamed else { continue }
             let word = names[path.count - 1]
             words[end] = "\(word) \(isElsewhere ? "DB" : place)\(words[end].dropFirst(word.count))"
