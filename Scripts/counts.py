@@ -16,8 +16,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 # Name, ceiling, goal.
 CEILINGS = [
-    ("lines of Sources", 70_425, 58_000),
-    ("lines of Sources without comments", 52_082, 44_000),
+    ("lines of Sources", 70_422, 58_000),
+    ("lines of Sources without comments", 52_077, 44_000),
     ("files of Sources", 526, 600),
     ("lines of the largest module", 13_760, 8_000),
     ("files of the largest module", 80, 80),

@@ -5,7 +5,8 @@ package import StrictText
 /// Completes the commands of the program in a hint, so that they run when they are pasted.
 ///
 /// The engine writes `snapsync import`, and does not know how the database was named. Each command that takes the database of this run gets it as its
-/// first argument, unless that or an absolute path stands there already. Where the hint is for another device, `snapsync sync on desk`, it gets `DB`. So it is with a location.
+/// first argument, unless that or an absolute path stands there already. Where the hint is for another device, `snapsync sync on desk`, it gets `DB`. So
+/// it is with a location.
 package struct HintCommands {
     /// The database or location of this run, which the parser sets; nil if it has none.
     package nonisolated(unsafe) static var place: String?
@@ -25,8 +26,8 @@ package struct HintCommands {
     }
 
     private func completed(_ clause: String) -> String {
-        let isElsewhere = [" on ", " there", "have the writer run"].contains { " \(clause)".exact.contains($0) }
         guard let place else { return clause }
+        let isElsewhere = Self.isElsewhere(clause)
         var words = clause.exact.split(separator: " ", omittingEmptySubsequences: false), next = words.startIndex
         while let start = words[next...].firstIndex(where: { $0.exact.hasSuffix("snapsync") }) {
             let names = words[(start + 1)...].map(Self.withoutComma), path = CommandPath(names), end = start + path.count
@@ -39,6 +40,9 @@ package struct HintCommands {
         }
         return words.joined(separator: " ")
     }
+
+    /// Whether a clause of a hint is for another device.
+    static func isElsewhere(_ clause: String) -> Bool { [" on ", " there", "have the writer run"].contains { " \(clause)".exact.contains($0) } }
 
     private static func withoutComma(_ word: String) -> String { word.exact.hasSuffix(",") || word.exact.hasSuffix(":") ? String(word.dropLast()) : word }
 }

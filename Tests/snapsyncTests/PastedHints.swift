@@ -71,7 +71,7 @@ enum PastedHints {
         let said = typed[..<end].map { $0.trimmingCharacters(in: [",", ".", ":", "\"", "}"]) }
             .map { ["N": "1", "DB": "there.db"][$0] ?? $0 }
         guard let first = said.first, Snapsync.configuration.subcommands.contains(where: { $0.configuration.commandName == first }) else { return .prose }
-        let isElsewhere = [" on ", " there", "have the writer run"].contains { " \(clause)".contains($0) }
+        let isElsewhere = HintCommands.isElsewhere(clause)
         // A command ends where prose begins, which its options never follow.
         let options = said.lastIndex { $0.hasPrefix("--") } ?? 0
         func parsed(_ said: [String], from first: Int) -> [String]? {

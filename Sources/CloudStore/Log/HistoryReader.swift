@@ -163,12 +163,12 @@ package struct HistoryReader {
                 let base = log.records
                 var hashes: [Int: String] = [:]
                 if let token = log.token { hashes[token.number] = token.hash }
-                func take(_ commit: Commit) {
+                func add(_ commit: Commit) {
                     hashes[commit.token.number] = commit.token.hash
                     onCommit(commit)
                 }
-                try fold(&log, upTo: newest - 1, take)
-                take(try log.append(end))
+                try fold(&log, upTo: newest - 1, add)
+                add(try log.append(end))
                 if let members = log.members {
                     try zone.authority.accept(members, isNewest: true, of: history)
                     try zone.authority.verifyFloor(log.token, members, of: history) { hashes[$0] }

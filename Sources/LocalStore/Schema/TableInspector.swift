@@ -127,24 +127,20 @@ package struct TableInspector: TransactionPart {
     }
 
     /// What to do about a table with another key than before, as a further sentence of a hint; empty before `init`.
-    func otherKey(_ schema: DatasetSchema) throws -> String {
+    package func otherKey(_ schema: DatasetSchema) throws -> String {
         guard try transaction.settings.exists() else { return "" }
-        let settings = try transaction.settings.read(), file = path.shellWord, update = "snapsync tables adopt \(file)"
-        guard settings.datasets.count > 1 else {
-            return
-                ". With another key the table is another dataset, and a zone has at least one: run snapsync detach \(file), and set it up in another zone"
-        }
-        let again = settings.role.publishes ? "snapsync tables add \(file) \(schema.table.shellWord)" : "\(update) --create"
-        return ". With another key the table is another dataset: run snapsync tables remove \(file) \(schema.name), sync, then \(again)"
+        let settings = try transaction.settings.read(), file = path.shellWord, isAlone = settings.datasets.count == 1
+        let again = settings.role.publishes ? "snapsync tables add \(file) \(schema.table.shellWord)" : "snapsync tables adopt \(file) --create"
+        return ". With another key the table is another dataset: run \(settings.removal(of: schema, at: path)), "
+            + (isAlone ? "and set it up in another zone, for a zone has at least one" : "sync, then \(again)")
     }
 
     /// What to do to have the zone's table in place of one whose keys it cannot hold.
     func zonesTable(instead schema: DatasetSchema) throws -> String {
-        let file = path.shellWord, update = "snapsync tables adopt \(file)"
-        let isAlone = try transaction.settings.read().datasets.count == 1
+        let settings = try transaction.settings.read()
         return "to take over the zone's: drop the table \(schema.table) here (copy its rows first if you need them; a rename takes foreign keys along), "
-            + "then "
-            + (isAlone ? "snapsync detach \(file), and set it up again" : "snapsync tables remove \(file) \(schema.name), then \(update) --create")
+            + "then \(settings.removal(of: schema, at: path)), "
+            + (settings.datasets.count == 1 ? "and set it up again" : "then snapsync tables adopt \(path.shellWord) --create")
     }
 
     /// See ``TableColumns/requiredDefaults(of:_:)``.

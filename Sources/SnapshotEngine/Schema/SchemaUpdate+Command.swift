@@ -324,9 +324,7 @@ extension SchemaUpdate {
             if let key = before.keyColumns.first(where: { key in found.lostColumns.contains { $0.name.exact == key.name.exact } }) {
                 throw SyncError(
                     .refused, step: .open, at: "\(device.database.path), table \(table)", "dataset \(schema.name): the column \(key.column) of the key is gone",
-                    hint: device.settings.datasets.count == 1
-                        ? "a dataset keeps its key: snapsync detach, and set the database up in another zone"
-                        : "a dataset keeps its key: take it out (snapsync tables remove \(schema.name)), sync, and add the table again (\(publishes ? "snapsync tables add \(table)" : "snapsync tables adopt --create"))"
+                    hint: "add the column again\(try transaction.tables.otherKey(before))"
                 )
             }
             let zone = zone?.descriptions.first { $0.schema.name == schema.name }

@@ -97,7 +97,7 @@ struct InitCommand: AsyncParsableCommand {
 
     func run() async throws {
         var request = try await setup.request(
-            database, place, as: peers ? .peer : .writer, newZone: builtIn ? ZoneID.standard.name : ZoneOption.standard)
+            database, place, as: peers ? .peer : .writer, newZone: builtIn ? ZoneID.standard.name : ZoneID.main)
         request.createsTables = builtIn
         if let source {
             request.views = (source, from.compactMap(ViewKeyOption.parts).map { ViewQuery(table: $0.table, query: $0.rest, key: keys.key(of: $0.table)) })
@@ -174,7 +174,7 @@ struct JoinCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        var request = try await setup.request(database, place, as: role, newZone: ZoneOption.standard)
+        var request = try await setup.request(database, place, as: role, newZone: ZoneID.main)
         request.joins = setup.datasets == nil
         request.createsTables = setup.datasets == nil
         request.runsSchema = withSchema
@@ -362,7 +362,7 @@ extension SetupReport {
     }
 
     var lines: [String] {
-        var lines = ["\(database) is a \(role) of \(zone == ZoneOption.standard ? "" : "zone \(zone) in ")\(cloud)"]
+        var lines = ["\(database) is a \(role) of \(zone == ZoneID.main ? "" : "zone \(zone) in ")\(cloud)"]
         lines.append("  device \(device)\(isReturning ? " again, as before detach" : ""), datasets \(datasets.joined(separator: ", "))")
         lines += (described?.remarks ?? []).map { "  \($0)" }
         if let described, described.tables.contains(where: { $0.timestamp != nil }) {

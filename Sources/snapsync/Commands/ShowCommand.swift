@@ -20,7 +20,7 @@ struct ShowCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var look: LookOptions
-    @Argument(help: "The dataset, such as notifications, or of a location without a database a record's name.")
+    @Argument(help: "The table or dataset, or of a location without a database a record's name.")
     var dataset: String
     @Option(name: .long, help: ArgumentHelp("The version. Default: the newest.", valueName: "n"))
     var at: Int?

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CloudStore
 import CommandSupport
 import SnapshotSync
 import StrictText
@@ -159,7 +160,7 @@ extension StatusReport {
     func lines(all: Bool) -> [Line] {
         var lines: [Line] = []
         func say(_ text: String, _ tone: Tone? = nil) { lines.append(Line(text, tone)) }
-        say("\(database): \(role) \(device) of \(zone == ZoneOption.standard ? "" : "zone \(zone) in ")\(cloud)")
+        say("\(database): \(role) \(device) of \(zone == ZoneID.main ? "" : "zone \(zone) in ")\(cloud)")
         let here = version.map { "version \($0)" } ?? "no version yet"
         if let behind {
             let there = newestVersion.map { "newest is \($0)" } ?? "the zone has none"

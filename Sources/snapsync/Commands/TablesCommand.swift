@@ -166,7 +166,7 @@ struct TablesRemoveCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var options: DescriptionOptions
-    @Argument(help: "The datasets, as tables list prints them.")
+    @Argument(help: "The tables or datasets, as tables list prints them.")
     var names: [String]
 
     func run() async throws {

@@ -106,13 +106,11 @@ struct ZoneOption: ParsableArguments {
     /// The zone of a location.
     ///
     /// - Parameter new: the zone of a new location.
-    func name(in location: String, new: String = Self.standard) async throws -> String {
+    func name(in location: String, new: String = ZoneID.main) async throws -> String {
         if let zone { return zone }
         // What works with the location reports why it cannot be read.
         do { return try await CloudLocation.open(location).zoneName(new: new) } catch is CloudError { return new }
     }
-
-    static let standard = ZoneID.main
 }
 
 /// The option to print little.
