@@ -16,10 +16,10 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 # Name, ceiling, goal.
 CEILINGS = [
-    ("lines of Sources", 70_422, 58_000),
-    ("lines of Sources without comments", 52_077, 44_000),
+    ("lines of Sources", 70_433, 58_000),
+    ("lines of Sources without comments", 52_086, 44_000),
     ("files of Sources", 526, 600),
-    ("lines of the largest module", 13_760, 8_000),
+    ("lines of the largest module", 13_753, 8_000),
     ("files of the largest module", 80, 80),
     ("functions with three unlabelled parameters", 0, 0),
     ("functions with more than seven parameters", 13, 0),

@@ -131,7 +131,8 @@ struct MistypedCommand {
         var parent: any ParsableCommand.Type = Program.root
         for word in words.first == "help" ? words.dropFirst() : words[...] {
             let commands = parent.configuration.subcommands
-            guard !commands.isEmpty, !word.hasPrefix("-"), word != "help" else { return nil }
+            let known = parent == Program.root ? elsewhere[word.exact] : nil
+            guard !commands.isEmpty, known != nil || !word.hasPrefix("-"), word != "help" else { return nil }
             if let command = commands.first(where: { $0.configuration.commandName == word }) {
                 parent = command
                 continue
@@ -141,7 +142,6 @@ struct MistypedCommand {
             // A file in the place of a default subcommand is its database.
             guard parent.configuration.defaultSubcommand == nil || !FileManager.default.fileExists(atPath: word) else { return nil }
             // Two differences are one wrong letter, two swapped letters, or two missing or extra letters.
-            let known = parent == Program.root ? elsewhere[word.exact] : nil
             let nearest = known ?? distances.min { $0.distance < $1.distance }.flatMap { $0.distance <= 2 ? $0.name : nil }
             // The default subcommand takes words that are no command.
             guard nearest != nil || parent.configuration.defaultSubcommand == nil else { return nil }
@@ -155,6 +155,6 @@ struct MistypedCommand {
     var error: UsageError {
         let program = UsageError.name(of: Program.root), other = parent == Program.root && suggestion?.exact.contains(" ") == true
         let next = suggestion.map { "Did you mean '\(other ? "\(program) " : "")\($0)'?" } ?? "'\(UsageError.name(of: parent)) --help' lists the commands."
-        return UsageError("Unknown command '\(word)'. \(next)", of: parent)
+        return UsageError("Unknown \(word.hasPrefix("-") ? "option" : "command") '\(word)'. \(next)", of: parent)
     }
 }

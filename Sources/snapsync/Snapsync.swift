@@ -60,6 +60,7 @@ struct Snapsync: AsyncParsableCommand {
         "history": "log", "snapshots": "log", "fsck": "check", "doctor": "check", "verify": "check --read-data", "settings": "config", "cron": "service cron",
         "remove": "detach", "plan": "sync -n", "version": "--version", "devices": "device list", "encrypt": "zone encrypt", "rollback": "restore",
         "revert": "undo", "gc": "prune", "merge": "sync",
+        "-v": "--version", "-V": "--version", "--db": "COMMAND DB",
     ]
 }
 

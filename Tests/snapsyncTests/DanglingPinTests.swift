@@ -24,7 +24,7 @@ import Testing
             try scene.database("laptop.db").run("UPDATE buckets SET name = 'b\(number)'")
             try scene.sync("laptop")
         }
-        #expect(try scene.succeed("import desk.db --replace --yes").contains("snapsync undo brings it back"))
+        #expect(try scene.succeed("import desk.db --replace --yes").contains("snapsync undo desk.db brings it back"))
         try scene.age()
         try scene.succeed("prune laptop.db --keep-last 1")
         #expect(try scene.files("checkpoints") == ["00000000000000000003.json"])

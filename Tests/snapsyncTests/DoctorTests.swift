@@ -36,7 +36,7 @@ import Testing
         #expect(try FileListing(of: scene.scratch.path("cloud"), foldersToo: false) == cloud)
         #expect(
             Set(try scene.doctor("phone.db", exit: 0).findings.map(\.id)).isSuperset(of: [
-                "cloud", "fileSystem", "space", "permission", "placement", "durability", "letterCase", "clock", "events", "foreignFiles", "zone", "commits",
+                "location", "fileSystem", "space", "permission", "placement", "durability", "letterCase", "clock", "events", "foreignFiles", "zone", "commits",
                 "gaps", "assets", "orphans", "temporaries", "devices", "database", "journal", "table", "triggers", "gate", "version", "changes", "messages",
                 "schedule", "lastRun", "copies",
             ]))
@@ -50,13 +50,13 @@ import Testing
     @Test func directoryThatIsAwayOrAnotherCloudIsTold() throws {
         let scene = try scene()
         try move("cloud", to: "old", in: scene)
-        try scene.expectFinding("error", "cloud", "phone.db", exit: 69, saying: ["cannot be opened"], remedy: "mount")
+        try scene.expectFinding("error", "location", "phone.db", exit: 69, saying: ["cannot be opened"], remedy: "mount")
         try FileManager.default.createDirectory(atPath: scene.scratch.path("cloud"), withIntermediateDirectories: false)
-        try scene.expectFinding("error", "cloud", "phone.db", exit: 69, saying: ["its cloud.json is not"], remedy: "mount")
-        try scene.expectFinding("error", "cloud", "cloud", exit: 66, saying: ["there is no cloud.json"])
+        try scene.expectFinding("error", "location", "phone.db", exit: 69, saying: ["its cloud.json is not"], remedy: "mount")
+        try scene.expectFinding("error", "location", "cloud", exit: 66, saying: ["there is no cloud.json"])
         try scene.succeed("generate other.db --notifications 3 --buckets 1")
         try scene.succeed("init other.db cloud --built-in --name other")
-        try scene.expectFinding("error", "cloud", "phone.db", exit: 78, saying: ["this is the location", "not"], remedy: "mount the right directory")
+        try scene.expectFinding("error", "location", "phone.db", exit: 78, saying: ["this is the location", "not"], remedy: "mount the right directory")
         try scene.expectFinding("error", "zone", "cloud --zone None", exit: 66, saying: ["no such zone"])
         try scene.expectFinding("notice", "commits", "cloud", exit: 0, saying: ["nothing has been published yet"])
         // What is local is told all the same.

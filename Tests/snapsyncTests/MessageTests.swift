@@ -28,7 +28,7 @@ import Testing
         let read = "SELECT count(*) FROM notifications WHERE readAt = '2026-11-20T10:00:00Z'"
         #expect(try scene.succeed("sync watch.db").hasSuffix("sent 3 edits to the publisher\n"))
         #expect(try mailbox(scene).count == 1)
-        #expect(try scene.succeed("pending cloud").hasPrefix("3 edits in the mailbox of ZentikSyncZone\n  update notifications "))
+        #expect(try scene.succeed("pending cloud").hasPrefix("3 edits in the mailbox of zone ZentikSyncZone\n  update notifications "))
         #expect(try scene.succeed("status watch.db").contains("\n  edits of readers: 3 handed over and not decided yet\n"))
         #expect(try scene.succeed("status phone.db").contains("\n  edits of readers: 3 to be decided here\n"))
         #expect(try scene.succeed("sync phone.db").contains("\n  edits of readers: 3 applied\n"))

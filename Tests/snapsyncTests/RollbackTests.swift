@@ -130,7 +130,7 @@ import Testing
         #expect(try scene.json("sync desk.db")["imported"] == nil)
 
         let report = try scene.succeed("import laptop.db --accept-rollback 2")
-        #expect(report.contains("is copy 1 in ") && report.contains("laptop.db.snapsync-kept; snapsync undo brings it back"), "\(report)")
+        #expect(report.contains("is copy 1 in ") && report.contains("laptop.db.snapsync-kept; snapsync undo laptop.db brings it back"), "\(report)")
         func count(_ condition: String, _ table: String = "notifications") throws -> String {
             try scene.value("SELECT count(*) FROM \(table) WHERE \(condition)", in: "laptop.db")
         }

@@ -121,7 +121,7 @@ import Testing
     @Test func editsThatWaitBelongToTheirZoneAndMayBeDropped() throws {
         let scene = try scene(("writer", "reader"))
         try scene.database("a.db").run("UPDATE task SET title = 'unsynced' WHERE id = 't1'")
-        #expect(try scene.succeed("detach a.db").contains("1 edit that no version has waits for the next init of this database with zone main"))
+        #expect(try scene.succeed("detach a.db").contains("1 edit that no version has waits for the next init of this database with the location"))
         let other = try scene.json("init a.db cloud --name a --zone Other --datasets old.json")
         #expect(other["changesTaken"] as? Int == 0)
         try scene.succeed("detach a.db")

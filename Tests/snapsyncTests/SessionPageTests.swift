@@ -8,7 +8,7 @@ import Testing
     private static let sessions: [(page: String, section: String?, count: Int)] = [
         ("tutorial", nil, 25), ("writers", nil, 11), ("readers", nil, 11), ("datasets", "Example: measurements with an integer key", 7),
         ("howto", "Two machines through a NAS", 11), ("howto", "Back to last Tuesday", 11), ("howto", "A phone's folder", 11),
-        ("howto", "Moving a location", 8),
+        ("howto", "Moving a location", 8), ("howto", "Devices that send and cannot read", 10),
         ("howto", "Look without importing", 9), ("howto", "Who changed this row?", 11), ("howto", "Tell another program what changed", 11),
         ("howto", "Rows for one branch", 8), ("howto", "Changing the schema", 12), ("howto", "Giving up a device", 9), ("howto", bucket, 6),
     ]

@@ -171,10 +171,10 @@ enum ErrorRows {
         sync.permissionDenied|-|after the next step|the system refused to read or write a file
         No permission|The system does not let the app use a file or a folder.|Give the app the right to use it.
         Permesso negato|Il sistema non consente all’app di usare un file o una cartella.|Dai all’app il permesso di usarlo.
-        sync.refused|-|after the next step|a guard or the configuration says no
-        Sync stopped|A safety check or a setting stopped the sync. Nothing was changed.|Read the details, then decide.
-        Sincronizzazione interrotta|Un controllo di sicurezza o un’impostazione ha fermato la sincronizzazione. Non è cambiato nulla.|Leggi i dettagli, poi \
-        decidi.
+        sync.refused|-|after the next step|a setting or a safety check: sync is off, a table does not match or lost rows, the clock, a copied database
+        Sync stopped|A safety check or a setting stopped the sync. Nothing was changed.|Read the details, and follow their hint.
+        Sincronizzazione interrotta|Un controllo di sicurezza o un’impostazione ha fermato la sincronizzazione. Non è cambiato nulla.|Leggi i dettagli e \
+        segui il suggerimento.
         database.notFound|-|after the next step|there is no such file
         Database missing|The app’s database is not there.|Restore it from a backup, or set the app up again.
         Database mancante|Il database dell’app non c’è.|Ripristinalo da un backup o configura di nuovo l’app.

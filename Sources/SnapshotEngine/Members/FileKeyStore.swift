@@ -162,7 +162,7 @@ public struct FileKeyStore: KeyStore {
         }
         guard file.belongs(to: owner) else {
             throw place.error(
-                "the keys are those of the device \(file.device) in another zone or cloud, or of another device",
+                "the keys are those of the device \(file.device) in another zone or location, or of another device",
                 "name the key file of \(owner.device) in \(owner.zone)")
         }
         switch file.keys {

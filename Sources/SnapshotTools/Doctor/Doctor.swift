@@ -18,13 +18,13 @@ struct Doctor: Sendable {
         var findings: [DoctorReport.Finding] = []
         let survey = try? facts.zone?.get()
         if let directory = facts.directory {
-            findings += [.ok("cloud", "\(cloud) is there, and is the location that is meant")] + DirectoryChecks.findings(directory, survey, now: facts.now)
+            findings += [.ok("location", "\(cloud) is there, and is the location that is meant")] + DirectoryChecks.findings(directory, survey, now: facts.now)
         }
         if let bucket = facts.bucket { findings += bucket.findings(manyPublish: survey?.info.publishers == .many) }
         switch facts.zone {
         case .success(let survey): findings += ZoneChecks.findings(survey, own: device, at: facts.place, now: facts.now)
         case .failure(let error):
-            findings.append(.error(facts.directory == nil && facts.bucket == nil ? "cloud" : "zone", error, means: "nothing can be imported or published"))
+            findings.append(.error(facts.directory == nil && facts.bucket == nil ? "location" : "zone", error, means: "nothing can be imported or published"))
         case nil: break
         }
         if let survey, !survey.info.isSealed, let readers = facts.readers {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CloudStore
 import CommandSupport
 import SnapshotSync
 import StrictText
@@ -47,14 +48,15 @@ extension MirrorReport {
     var lines: [String] {
         ["\(to) is \(isNew ? "a new" : "the") copy of \(from), location \(cloudUUID)"]
             + zones.map { zone in
+                let label = zone.zone.exact == ZoneID(ZoneID.main).description.exact ? "" : "zone \(zone.zone): "
                 let newest = zone.newestVersion.map { "newest version \($0)" } ?? "no version yet"
                 if let successor = zone.successor {
                     return
                         "  zone \(zone.zone) goes on as zone \(successor), and its versions were removed from \(from); the copy keeps those that it has, \(newest)"
                 }
-                guard zone.versions > 0 || zone.assets > 0 else { return "  zone \(zone.zone): nothing was missing; \(newest)" }
+                guard zone.versions > 0 || zone.assets > 0 else { return "  \(label)nothing was missing; \(newest)" }
                 return
-                    "  zone \(zone.zone): copied \(Format.count(zone.versions, "version")) and \(Format.count(zone.assets, "asset")) of \(Format.bytes(zone.bytes)); \(newest)"
+                    "  \(label)copied \(Format.count(zone.versions, "version")) and \(Format.count(zone.assets, "asset")) of \(Format.bytes(zone.bytes)); \(newest)"
             }
     }
 }

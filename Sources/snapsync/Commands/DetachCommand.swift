@@ -1,4 +1,5 @@
 import ArgumentParser
+import CloudStore
 import CommandSupport
 import SnapshotSync
 import StrictText
@@ -34,10 +35,10 @@ extension DetachReport {
     /// What stays unchanged, and which changes are pending.
     fileprivate var lines: [String] {
         guard let zone else { return ["\(database) was not set up for syncing; the triggers that snapsync had left there are removed"] }
-        return ["\(database) is no longer part of zone \(zone); its tables and the location are as they were"]
+        return ["\(database) is no longer part of \(ZoneID(zone).place); its tables and the location are as they were"]
             + (keptChanges > 0
                 ? [
-                    "  \(Format.count(keptChanges, "edit that no version has waits", or: "edits that no version has wait")) for the next init of this database with zone \(zone)"
+                    "  \(Format.count(keptChanges, "edit that no version has waits", or: "edits that no version has wait")) for the next init of this database with \(ZoneID(zone).place)"
                 ] : []) + keptFiles.map { "  held rows, or edits in open conflicts, are kept in \($0)" }
     }
 }

@@ -95,8 +95,7 @@ struct ImportCommand: AsyncParsableCommand {
         try await options.run("import") { engine, progress in
             guard try confirmation.isConfirmed("Replace this device's data?") else { return }
             let report = try await engine.replaceLocal(progress: progress)
-            let kept = report.keptCopy.map { "copy \($0) beside the database" } ?? report.versionBefore.map { "version \($0)" } ?? "nothing"
-            try options.printer.done(report, report.imported.lines + ["  what was here before is \(kept); snapsync undo brings it back"])
+            try options.printer.done(report, report.imported.lines + [RestoreReport.replaced(report.keptCopy, report.versionBefore)])
         }
     }
 
@@ -104,7 +103,7 @@ struct ImportCommand: AsyncParsableCommand {
         try await options.done("import") { engine, progress in
             let report = try await engine.acceptRollback(to: number, progress: progress)
             let copy =
-                "  what was here, version \(report.versionBefore) and the changes since, is copy \(report.keptCopy) in \(try options.database.file.path()).snapsync-kept; snapsync undo brings it back"
+                "  what was here, version \(report.versionBefore) and the changes since, is copy \(report.keptCopy) in \(try options.database.file.path()).snapsync-kept; \(HintCommands().complete("snapsync undo brings it back"))"
             return (report, report.imported.lines + [copy])
         }
     }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CloudStore
 import CommandSupport
 import SnapshotSync
 import StrictText
@@ -31,7 +32,8 @@ struct PendingCommand: AsyncParsableCommand {
 extension MessagesReport {
     /// The edits that wait, that were set aside, and that were handed over.
     var lines: [String] {
-        var lines = waiting.isEmpty ? ["no edit waits in the mailbox of \(zone)"] : ["\(Format.count(waiting.count, "edit")) in the mailbox of \(zone)"]
+        let mailbox = "in the mailbox of \(ZoneID(zone).place)"
+        var lines = [waiting.isEmpty ? "no edit waits \(mailbox)" : "\(Format.count(waiting.count, "edit")) \(mailbox)"]
         lines += waiting.map { "  \($0.words) from \($0.device)\($0.isDecided ? ", decided" : "")" }
         lines += setAside.map { "  set aside: \($0.file): \($0.reason)" }
         if !sent.isEmpty {

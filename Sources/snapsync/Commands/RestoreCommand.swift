@@ -51,13 +51,18 @@ extension RestoreReport {
             // A warning may say that not all of the state could be restored.
             return ["nothing was changed: \(warnings.isEmpty ? "the data are" : "what can be restored here is") as in \(restored)"] + notes
         }
-        let kept = keptCopy.map { "copy \($0) beside the database" } ?? versionBefore.map { "version \($0)" } ?? "nothing"
         return ["the \(isOneRow ? "row is now that" : "data are now those") of \(restored); the next sync sends \(isOneRow ? "it" : "them") on"]
             + datasets.map { one in
                 "  \(one.name): \(Format.count(one.added)) added, \(Format.count(one.changed)) changed, \(Format.count(one.removed)) removed"
                     + (one.held > 0 ? ", \(Format.count(one.held, "held row")) put back or taken away" : "")
             }
-            + ["  what was here before is \(kept); snapsync undo brings it back"] + notes
+            + [Self.replaced(keptCopy, versionBefore)] + notes
+    }
+
+    /// Where the data before it is: in a copy, or as a version.
+    static func replaced(_ copy: Int?, _ version: Int?) -> String {
+        let kept = copy.map { "copy \($0) beside the database" } ?? version.map { "version \($0)" } ?? "nothing"
+        return "  what was here before is \(kept); \(HintCommands().complete("snapsync undo brings it back"))"
     }
 
     private var notes: [String] { warnings.map { "  warning: \($0)" } }

@@ -190,7 +190,7 @@ extension StatusReport {
         if conflicts > 0 {
             say("  \(Format.count(conflicts, "edit")) lost and not yet reviewed; \(HintCommands().complete("see: snapsync conflicts"))", .attention)
         }
-        if let undo { say("  snapsync undo brings back \(undo)") }
+        if let undo { say("  \(HintCommands().complete("snapsync undo brings back \(undo)"))") }
         for copy in copies {
             say("  copy \(copy.number) of \(copy.at), \(copy.reason): \(Format.bytes(copy.size)) in \(database).snapsync-kept")
         }

@@ -112,7 +112,8 @@ extension SyncPlan {
                 "    here: \(dataset.local.words); in the location: \(dataset.cloud.words)"
                     + (dataset.kept.total > 0 ? "; only here: \(dataset.kept.words)" : ""))
             if dataset.conflicts > 0 { lines.append("    changed on both sides: \(Format.count(dataset.conflicts))") }
-            lines += dataset.items.map { "    \($0.side): \($0.change) \($0.key.description.debugDescription), \($0.wins) wins: \($0.reason)" }
+            let sides: [ExactText: String] = ["cloud": "in the location", "kept": "only here"]
+            lines += dataset.items.map { "    \(sides[$0.side.exact] ?? "here"): \($0.change) \($0.key.description.debugDescription): \($0.reason)" }
             let more = dataset.local.total + dataset.cloud.total + dataset.kept.total - dataset.items.count
             if more > 0 { lines.append("    and \(Format.count(more)) more (\(rest))") }
         }
