@@ -124,7 +124,7 @@ test-deb: deb ## install the package in a new Debian 12 root (debootstrap, as ro
 	@Tests/Packages/debian.sh build
 
 # The modules with public types, each as an archive; the site joins them.
-DOCUMENTED = SnapshotSync SnapshotEngine SnapshotHistory SnapshotTools SnapshotWatch ProjectSharing CloudKitFacade SnapshotObservation CloudKitCloud SnapshotModel CloudStore RecordZones StoreConformance
+DOCUMENTED = SnapshotSync SnapshotEngine SyncRuns SnapshotHistory SnapshotTools SnapshotWatch ProjectSharing CloudKitFacade SnapshotObservation CloudKitCloud SnapshotModel CloudStore RecordZones StoreConformance
 docs: setup ## build the site of the library's reference, with articles, into build/docs; fetches swift-docc-plugin
 	@rm -rf build/docs && mkdir -p build
 	SNAPSYNC_DOCS=1 $(SWIFT) package --allow-writing-to-directory build/docs generate-documentation $(addprefix --target ,$(DOCUMENTED)) \

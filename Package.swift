@@ -129,11 +129,22 @@ let package = Package(
                 "SnapshotModel", "LocalStore", "SnapshotFormat", "CloudStore", "Platform", "StrictText",
             ],
             swiftSettings: house),
-        // The engine: export, import, messages, guards, the gate, setup and opening.
+        // What a run does: export, import, merge, messages, and the guards of each.
+        .target(
+            name: "SyncRuns",
+            dependencies: [
+                "MaterializedViews", "SnapshotVersions", "SnapshotModel", "LocalStore", "SnapshotFormat", "Sealing", "CloudStore", "DirectoryCloud",
+                "ObjectCloud", "Platform",
+                "StrictText",
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: house),
+        // The engine: its verbs, the gate, setup, opening, retention and succession.
         .target(
             name: "SnapshotEngine",
             dependencies: [
-                "MaterializedViews", "SnapshotVersions", "SnapshotModel", "LocalStore", "SnapshotFormat", "Sealing", "CloudStore", "DirectoryCloud",
+                "SyncRuns", "MaterializedViews", "SnapshotVersions", "SnapshotModel", "LocalStore", "SnapshotFormat", "Sealing", "CloudStore", "DirectoryCloud",
                 "ObjectCloud",
                 "Platform",
                 "StrictText",
@@ -145,14 +156,15 @@ let package = Package(
         .target(
             name: "SnapshotHistory",
             dependencies: [
-                "SnapshotEngine", "SnapshotVersions", "SnapshotModel", "LocalStore", "SnapshotFormat", "CloudStore", "DirectoryCloud", "Platform", "StrictText",
+                "SnapshotEngine", "SyncRuns", "SnapshotVersions", "SnapshotModel", "LocalStore", "SnapshotFormat", "CloudStore", "DirectoryCloud", "Platform",
+                "StrictText",
             ],
             swiftSettings: house),
         // What operators use: inspect, check, repair, diff, plan, schedule.
         .target(
             name: "SnapshotTools",
             dependencies: [
-                "SnapshotHistory", "SnapshotEngine", "SnapshotVersions", "SnapshotModel", "LocalStore", "SnapshotFormat", "Sealing", "CloudStore",
+                "SnapshotHistory", "SnapshotEngine", "SyncRuns", "SnapshotVersions", "SnapshotModel", "LocalStore", "SnapshotFormat", "Sealing", "CloudStore",
                 "DirectoryCloud",
                 "ObjectCloud", "Platform", "StrictText",
                 .product(name: "Logging", package: "swift-log"),
@@ -162,7 +174,8 @@ let package = Package(
         .target(
             name: "SnapshotQuery",
             dependencies: [
-                "SnapshotTools", "SnapshotHistory", "SnapshotEngine", "SnapshotVersions", "SnapshotModel", "LocalStore", "SnapshotFormat", "CloudStore",
+                "SnapshotTools", "SnapshotHistory", "SnapshotEngine", "SyncRuns", "SnapshotVersions", "SnapshotModel", "LocalStore", "SnapshotFormat",
+                "CloudStore",
                 "StrictText",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
@@ -172,14 +185,14 @@ let package = Package(
         .target(
             name: "ProjectSharing",
             dependencies: [
-                "SnapshotEngine", "SnapshotVersions", "SnapshotModel", "LocalStore", "RecordZones", "CloudStore", "StrictText",
+                "SnapshotEngine", "SyncRuns", "SnapshotVersions", "SnapshotModel", "LocalStore", "RecordZones", "CloudStore", "StrictText",
             ],
             swiftSettings: house),
         // Syncs whenever the database or the zone changes.
         .target(
             name: "SnapshotWatch",
             dependencies: [
-                "SnapshotEngine", "SnapshotVersions", "SnapshotModel", "LocalStore", "CloudStore", "DirectoryCloud", "Platform", "StrictText",
+                "SnapshotEngine", "SyncRuns", "SnapshotVersions", "SnapshotModel", "LocalStore", "CloudStore", "DirectoryCloud", "Platform", "StrictText",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: house),
@@ -187,7 +200,7 @@ let package = Package(
         .target(
             name: "CloudKitFacade",
             dependencies: [
-                "SnapshotEngine", "SnapshotVersions", "SnapshotModel", "LocalStore", "CloudStore", "StrictText",
+                "SnapshotEngine", "SyncRuns", "SnapshotVersions", "SnapshotModel", "LocalStore", "CloudStore", "StrictText",
             ],
             swiftSettings: house),
         // What a user interface shows, as @Observable classes. A module above all products that it shows, and apart from them: the engine and the
@@ -195,20 +208,21 @@ let package = Package(
         .target(
             name: "SnapshotObservation",
             dependencies: [
-                "SnapshotEngine", "SnapshotVersions", "SnapshotTools", "SnapshotHistory", "ProjectSharing", "SnapshotWatch", "SnapshotModel", "CloudStore",
+                "SnapshotEngine", "SyncRuns", "SnapshotVersions", "SnapshotTools", "SnapshotHistory", "ProjectSharing", "SnapshotWatch", "SnapshotModel",
+                "CloudStore",
                 "StrictText",
             ],
             swiftSettings: house),
         // The umbrella: one import for an application.
         .target(
             name: "SnapshotSync",
-            dependencies: ["SnapshotEngine", "SnapshotHistory", "SnapshotWatch", "SnapshotModel", "CloudStore", "StrictText"],
+            dependencies: ["SnapshotEngine", "SyncRuns", "SnapshotHistory", "SnapshotWatch", "SnapshotModel", "CloudStore", "StrictText"],
             swiftSettings: house),
         // What the two programs have in common: arguments, output, hints.
         .target(
             name: "CommandSupport",
             dependencies: [
-                "SnapshotSync", "SnapshotEngine", "SnapshotHistory", "SnapshotTools", "SnapshotQuery", "SnapshotVersions", "SnapshotWatch",
+                "SnapshotSync", "SnapshotEngine", "SyncRuns", "SnapshotHistory", "SnapshotTools", "SnapshotQuery", "SnapshotVersions", "SnapshotWatch",
                 "ObjectCloud", "StrictText", "Platform", .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -258,7 +272,8 @@ let package = Package(
         .testTarget(
             name: "CloudStoreTests",
             dependencies: [
-                "RecordZones", "CloudStore", "DirectoryCloud", "Platform", "CloudContract", "StoreConformance", "SnapshotEngine", "SnapshotModel", "Sealing",
+                "RecordZones", "CloudStore", "DirectoryCloud", "Platform", "CloudContract", "StoreConformance", "SnapshotEngine", "SyncRuns", "SnapshotModel",
+                "Sealing",
                 "StrictText",
                 "TestSupport",
             ],
@@ -276,7 +291,8 @@ let package = Package(
         .testTarget(
             name: "CloudKitCloudTests",
             dependencies: [
-                "CloudKitCloud", "RecordZones", "CloudStore", "CloudContract", "StoreConformance", "SnapshotEngine", "SnapshotVersions", "SnapshotTools",
+                "CloudKitCloud", "RecordZones", "CloudStore", "CloudContract", "StoreConformance", "SnapshotEngine", "SyncRuns", "SnapshotVersions",
+                "SnapshotTools",
                 "SnapshotModel",
                 "StrictText",
                 "TestSupport",
@@ -285,7 +301,8 @@ let package = Package(
         .testTarget(
             name: "SnapshotObservationTests",
             dependencies: [
-                "SnapshotObservation", "SnapshotSync", "SnapshotEngine", "SnapshotTools", "SnapshotHistory", "SnapshotWatch", "ProjectSharing", "SnapshotModel",
+                "SnapshotObservation", "SnapshotSync", "SnapshotEngine", "SyncRuns", "SnapshotTools", "SnapshotHistory", "SnapshotWatch", "ProjectSharing",
+                "SnapshotModel",
                 "CloudStore",
                 "CloudContract", "DirectoryCloud", "StrictText", "TestSupport",
             ],
@@ -293,7 +310,8 @@ let package = Package(
         .testTarget(
             name: "SnapshotSyncTests",
             dependencies: [
-                "SnapshotSync", "SnapshotVersions", "SnapshotEngine", "SnapshotTools", "SnapshotHistory", "SnapshotQuery", "ProjectSharing", "SnapshotWatch",
+                "SnapshotSync", "SnapshotVersions", "SnapshotEngine", "SyncRuns", "SnapshotTools", "SnapshotHistory", "SnapshotQuery", "ProjectSharing",
+                "SnapshotWatch",
                 "CloudKitFacade",
                 "SnapshotModel", "SnapshotFormat", "Sealing", "LocalStore", "RecordZones", "CloudStore", "DirectoryCloud", "Platform", "StrictText",
                 "CloudContract", "StoreConformance", "TestSupport",

@@ -23,12 +23,12 @@ from code_copy import ROOT, refresh
 
 # For each area its files, and the suites that must find its mutants.
 AREAS = {
-    "merge": (["LocalStore/Merge", "SnapshotEngine/Conflicts"],
+    "merge": (["LocalStore/Merge", "SyncRuns/Conflicts"],
               "RebaseTests|UniqueClashTests|ShiftedPeerTests|KeptEditTests|KeptReaderEditTests|MessageTests|ExactlyOnceTests|PeerSyncTests|RandomHistoryTests|HeldRowTests|HeldColumnTests|ConflictTests"),
     "log": (["LocalStore/Track"], "LocalStoreTests|SchemaChangeTests|OwnRowsTests|RandomHistoryTests|VanishedRowsTests|UntrackedEditTests|RewrittenTableCommandTests"),
-    "publish": (["SnapshotEngine/Publish", "CloudStore/Log"],
+    "publish": (["SyncRuns/Publish", "CloudStore/Log"],
                 "CloudStoreTests|ExportRunTests|DatasetExporterTests|SortedBlockSourceTests|ChangedBlocksTests|PeerSyncTests|FullExportTests|IdleSyncTests|AssetLimitTests|OperatorStatusTests"),
-    "apply": (["SnapshotEngine/Receive", "LocalStore/Apply"],
+    "apply": (["SyncRuns/Receive", "LocalStore/Apply"],
               "LocalStoreTests|ImportRunTests|FirstImportTests|ApplicationTriggerTests|UniqueValueTests|RequiredColumnTests|OwnRowsTests|RandomHistoryTests|VanishedRowsTests|TrackingCheckTests|RestoreTests|SchemaUpdateTests"),
     "disk": (["DirectoryCloud/Files", "DirectoryCloud/Repair"], "CloudStoreTests|RepairTests"),
 }

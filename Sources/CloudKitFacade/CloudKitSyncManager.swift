@@ -5,6 +5,7 @@ public import SnapshotEngine
 public import SnapshotModel
 import SnapshotVersions
 public import StrictText
+public import SyncRuns
 import Synchronization
 
 /// Syncs the built-in datasets, with the names that code for CloudKit uses.

@@ -1,6 +1,7 @@
 import LocalStore
 public import SnapshotEngine
 import SnapshotModel
+public import SyncRuns
 
 extension SyncEngine {
     /// Imports the newest version again, even if it is already applied. Every block of a reader's rows is compared with the version.

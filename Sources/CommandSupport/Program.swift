@@ -6,6 +6,7 @@
 @_exported public import SnapshotTools
 @_exported public import SnapshotVersions
 @_exported public import SnapshotWatch
+@_exported public import SyncRuns
 package import ArgumentParser
 import Foundation
 import Logging

@@ -5,6 +5,7 @@ public import SnapshotEngine
 public import SnapshotModel
 import SnapshotVersions
 import StrictText
+import SyncRuns
 
 extension SyncEngine {
     /// Shares projects through the cloud in the database's settings, in the name of the database's device.

@@ -9,6 +9,7 @@ import SnapshotFormat
 public import SnapshotModel
 import SnapshotVersions
 package import StrictText
+public import SyncRuns
 import Synchronization
 
 /// Syncs one SQLite database with a cloud directory or another backend, according to the settings in the database.
@@ -360,6 +361,25 @@ package final class RunActivity: Sendable {
         } catch {
             let shown = PresentableError(error, in: .preferred), isOff = shown.identifier?.exact.hasPrefix("gate.") == true
             if !shown.isCancellation { facts.withLock { $0.failure = isOff ? nil : shown } }
+            throw error
+        }
+    }
+}
+
+extension SyncEngine {
+    /// Runs `body`. If it fails, the database keeps the error for ``status()`` until a run succeeds.
+    ///
+    /// If the database cannot be written either, nothing is kept: the thrown error says enough.
+    func recorded<T>(_ body: () async throws -> T) async throws -> T {
+        do {
+            return try await body()
+        } catch {
+            let error = SyncError(error)
+            // The user or the entitlement closed the gate: this is not a failure of the run.
+            if let decision = try? gate.standing(), decision != .open { throw error }
+            if error.isSlip { throw error }
+            try? database.note(
+                RunFailure(at: now(), code: error.code.name, step: error.step?.rawValue, place: error.place, reason: error.reason, hint: error.hint))
             throw error
         }
     }

@@ -4,6 +4,7 @@ package import SnapshotEngine
 import SnapshotModel
 import SnapshotVersions
 import StrictText
+package import SyncRuns
 
 /// Makes this device's data win over the zone's newest version: every difference is tracked as a change made now.
 ///

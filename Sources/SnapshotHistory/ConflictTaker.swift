@@ -4,6 +4,7 @@ import SnapshotFormat
 import SnapshotModel
 import SnapshotVersions
 import StrictText
+import SyncRuns
 
 /// Restores an edit that lost a conflict as a new edit. The triggers log it like an application's.
 ///

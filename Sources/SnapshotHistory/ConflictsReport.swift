@@ -4,6 +4,7 @@ import SnapshotFormat
 import SnapshotModel
 public import SnapshotVersions
 import StrictText
+import SyncRuns
 
 /// The contents of a database's conflict journal.
 public struct ConflictsReport: Sendable, Encodable {

@@ -5,6 +5,7 @@ import SnapshotFormat
 package import SnapshotModel
 package import SnapshotVersions
 package import StrictText
+package import SyncRuns
 
 /// Compares a table's rows with a version, and turns them into that version with changes that the triggers log.
 ///

@@ -4,6 +4,7 @@ import SnapshotFormat
 import SnapshotModel
 package import SnapshotVersions
 package import StrictText
+import SyncRuns
 
 /// Result of `conflicts edit` and `conflicts drop`.
 package struct HeldRowReport: Sendable, Encodable {

@@ -2,6 +2,7 @@ package import LocalStore
 import SnapshotEngine
 package import SnapshotModel
 package import StrictText
+import SyncRuns
 
 /// Turns the rows that are held into those of another state, with edits that the next sync publishes or sends.
 package struct HeldRowRestorer {

@@ -4,6 +4,7 @@ public import SnapshotEngine
 import SnapshotModel
 import SnapshotVersions
 import StrictText
+import SyncRuns
 
 /// A zone's kept versions.
 public struct HistoryReport: Sendable, Encodable {

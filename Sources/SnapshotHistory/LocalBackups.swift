@@ -7,6 +7,7 @@ import SnapshotFormat
 import SnapshotModel
 import SnapshotVersions
 import StrictText
+package import SyncRuns
 
 /// Backups of this database's data, made before the data was replaced on purpose, in `FILE.snapsync-kept` beside the database.
 ///

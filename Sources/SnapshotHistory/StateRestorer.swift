@@ -4,6 +4,7 @@ public import SnapshotEngine
 public import SnapshotModel
 import SnapshotVersions
 public import StrictText
+public import SyncRuns
 
 /// The result of `restore` or `undo`.
 public struct RestoreReport: Sendable, Encodable {

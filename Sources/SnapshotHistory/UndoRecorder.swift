@@ -4,6 +4,7 @@ package import SnapshotEngine
 import SnapshotModel
 import SnapshotVersions
 import StrictText
+package import SyncRuns
 
 /// Keeps the present data before it is replaced on purpose, so that `undo` can restore it.
 package struct UndoRecorder: Sendable {

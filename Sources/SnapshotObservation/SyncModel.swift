@@ -6,6 +6,7 @@ import SnapshotTools
 import SnapshotVersions
 public import SnapshotWatch
 import StrictText
+public import SyncRuns
 import Synchronization
 
 /// The state of an application's syncing for a user interface: whether a run is active, its progress, and errors as text.

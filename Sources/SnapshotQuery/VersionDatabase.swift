@@ -8,6 +8,7 @@ public import SnapshotHistory
 public import SnapshotTools
 import SnapshotVersions
 import StrictText
+import SyncRuns
 
 /// A version of a zone as tables that can be read with SQL where they are, without importing them.
 ///

@@ -6,11 +6,11 @@
 @_exported public import class SnapshotEngine.SyncEngine
 @_exported public import struct SnapshotEngine.EngineOptions
 @_exported public import struct SnapshotEngine.SyncLocation
-@_exported public import struct SnapshotEngine.SyncProgress
-@_exported public import struct SnapshotEngine.SyncReport
-@_exported public import struct SnapshotEngine.ExportReport
-@_exported public import struct SnapshotEngine.ImportReport
-@_exported public import struct SnapshotEngine.ShrinkApproval
+@_exported public import struct SyncRuns.SyncProgress
+@_exported public import struct SyncRuns.SyncReport
+@_exported public import struct SyncRuns.ExportReport
+@_exported public import struct SyncRuns.ImportReport
+@_exported public import struct SyncRuns.ShrinkApproval
 @_exported public import struct SnapshotEngine.ChannelMessage
 @_exported public import enum SnapshotWatch.SyncState
 @_exported public import enum SnapshotWatch.WatchEvent

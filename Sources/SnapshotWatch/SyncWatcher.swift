@@ -4,6 +4,7 @@ import LocalStore
 public import SnapshotEngine
 import SnapshotVersions
 package import StrictText
+package import SyncRuns
 
 /// Syncs a database whenever it or the cloud changes, and also at a regular poll.
 ///

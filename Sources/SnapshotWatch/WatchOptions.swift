@@ -1,5 +1,6 @@
 public import SnapshotEngine
 public import StrictText
+public import SyncRuns
 
 /// The times that a watch waits.
 public struct WatchOptions: Sendable, Hashable {

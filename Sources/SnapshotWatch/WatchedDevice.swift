@@ -6,6 +6,7 @@ import SnapshotEngine
 import SnapshotModel
 import SnapshotVersions
 import StrictText
+import SyncRuns
 
 /// The database that a watch syncs. It is opened once, and again if another file has replaced it.
 struct WatchedDevice: Sendable {

@@ -1,6 +1,7 @@
 import CloudKitCloud
 import SnapshotEngine
 import SnapshotModel
+import SyncRuns
 import TestSupport
 import Testing
 

@@ -6,6 +6,7 @@ import SnapshotModel
 import SnapshotTools
 import SnapshotVersions
 import StrictText
+import SyncRuns
 import Synchronization
 import TestSupport
 import Testing

@@ -178,13 +178,14 @@ class Device:
         return {(edit.key, c, edit.values[c]) for c, at in edit.changed.items() if at > gone}
 
     def parents_for(self, commit, edit, had):
-        """The answer left a row without a parent that the version deleted at the same time, and that this device still has."""
-        if not waits(commit.rows.get(edit.key)) or edit.loose or edit.held:
+        """The answer left a row without a parent that the version deleted at the same time, and that this device still has and refers to."""
+        own = had.get(edit.key)
+        if not waits(commit.rows.get(edit.key)) or edit.loose or edit.held or not isinstance(own, Row):
             return
         view = FullView(self.schema, commit.rows)
         if not any(view.rivals(edit.key)):
-            for _, parent in view.missing(edit.key):
-                if shown(had.get(parent)) and not isinstance(commit.rows.get(parent), Row):
+            for column, parent in view.missing(edit.key):
+                if own.values[column] == parent[1] and shown(had.get(parent)) and not isinstance(commit.rows.get(parent), Row):
                     one = restored(self.schema, parent, commit.rows.get(parent), had[parent], commit.horizon)
                     if self.publishes or may_insert(self.schema, one):
                         yield one

@@ -3,6 +3,7 @@ package import LocalStore
 import SnapshotModel
 import SnapshotVersions
 import StrictText
+package import SyncRuns
 
 /// Whether a database is synced, and the facts behind that decision.
 public struct GateReport: Sendable, Encodable {
@@ -75,11 +76,10 @@ extension SyncEngine {
     }
 
     package func device(_ settings: SyncSettings, _ cloud: CloudDatabase) throws -> SyncContext {
-        let assetLimit = try database.read { try $0.settings.operatorSettings().assetLimit }
-        let zone = settings.zoneID
-        return SyncContext(
-            database: database, settings: settings, cloud: cloud, zone: zone, now: now, logger: logger, assetRule: options.assetRule, assetLimit: assetLimit,
-            nonces: options.nonces, elapsed: options.stopwatch())
+        var context = SyncContext(database: database, settings: settings, cloud: cloud, now: now, logger: logger, assetRule: options.assetRule)
+        context.assetLimit = try database.read { try $0.settings.operatorSettings().assetLimit }
+        (context.nonces, context.elapsed) = (options.nonces, options.stopwatch())
+        return context
     }
 }
 

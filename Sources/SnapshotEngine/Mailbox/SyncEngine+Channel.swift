@@ -4,6 +4,7 @@ import SnapshotFormat
 public import SnapshotModel
 import SnapshotVersions
 import StrictText
+import SyncRuns
 
 // Messages over an application's own channel, beside the mailbox.
 extension SyncEngine {

@@ -3,6 +3,7 @@ import LocalStore
 import SnapshotModel
 import SnapshotVersions
 import StrictText
+package import SyncRuns
 
 extension SyncEngine {
     /// Hands local edits over to the publisher. For readers only; other devices publish their changes themselves.

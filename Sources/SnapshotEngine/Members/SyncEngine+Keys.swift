@@ -2,6 +2,7 @@ import CloudStore
 import LocalStore
 import SnapshotVersions
 import StrictText
+import SyncRuns
 
 /// The result of `zone rotate-keys`.
 package struct KeyRotationReport: Sendable, Encodable {

@@ -2,6 +2,7 @@ public import CloudStore
 import LocalStore
 import SnapshotVersions
 import StrictText
+import SyncRuns
 
 /// The members of a signed zone, and the devices that request membership.
 public struct MembersReport: Sendable, Encodable {

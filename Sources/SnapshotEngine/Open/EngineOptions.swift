@@ -4,6 +4,7 @@ public import Logging
 public import SnapshotModel
 import SnapshotVersions
 public import StrictText
+public import SyncRuns
 
 /// How an engine works with its database and its cloud.
 public struct EngineOptions: Sendable {

@@ -5,6 +5,7 @@ import LocalStore
 import Logging
 import SnapshotVersions
 public import StrictText
+import SyncRuns
 
 /// Opens a store at the highest possible level: cloud and database, else the database, else a database in memory. Keeps the reason for each level
 /// that fails.

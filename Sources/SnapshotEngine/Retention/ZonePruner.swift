@@ -3,6 +3,7 @@ package import LocalStore
 import SnapshotModel
 import SnapshotVersions
 package import StrictText
+package import SyncRuns
 
 /// What `prune` removed, or with `dryRun` would remove.
 package struct PruneReport: Sendable, Encodable {
@@ -134,9 +135,7 @@ package struct ZonePruner: Sendable {
 
 extension RetentionOutcome {
     init(_ report: PruneReport) {
-        removedVersions = report.removedVersions
-        removedFiles = report.removedFiles.count
-        bytesFreed = report.bytesFreed
+        self.init(removedVersions: report.removedVersions, removedFiles: report.removedFiles.count, bytesFreed: report.bytesFreed)
     }
 }
 

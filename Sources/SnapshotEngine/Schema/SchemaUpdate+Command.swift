@@ -3,6 +3,7 @@ import LocalStore
 import SnapshotModel
 import SnapshotVersions
 import StrictText
+import SyncRuns
 
 /// The options of ``SyncEngine/updateDescriptions(_:)``.
 package struct DescriptionUpdateRequest: Sendable {
@@ -134,13 +135,13 @@ extension SchemaUpdate {
             throw SyncError(
                 .refused, step: .open, at: path,
                 "synced tables have foreign keys to \(request.removed.joined(separator: ", ")): \(children.joined(separator: ", "))",
-                hint: "take them out as well: snapsync tables remove \(DatabaseDescriber.list(request.removed + children))")
+                hint: "take them out as well: snapsync tables remove \((request.removed + children).tableList)")
         }
         guard let choice = request.tables else { return [] }
         let added = try choice.names(of: zone.map(\.schema), at: "zone \(device.zone)").filter { !ownNames.contains($0.exact) }
         guard !added.isEmpty else { throw Self.nothingToAdd(at: path) }
         try zone.refuseMissingParents(of: added, besides: own, at: path) { missing in
-            "add them as well: snapsync tables add \(DatabaseDescriber.list(added + missing))"
+            "add them as well: snapsync tables add \((added + missing).tableList)"
         }
         request.tables = nil
         return Set(added.map(\.exact))

@@ -3,6 +3,7 @@ import LocalStore
 package import SnapshotModel
 import SnapshotVersions
 import StrictText
+import SyncRuns
 
 /// The datasets that ``SyncEngine/describe(_:tables:)`` made of a database's tables.
 public struct DescribeReport: Sendable, Encodable {
@@ -109,7 +110,7 @@ enum DatabaseDescriber {
             throw SyncError(
                 .refused, step: .open, at: database.path, "\(Format.count(count, "table")) cannot be synced",
                 hint: (next?.hint.map { "\($0); " } ?? "")
-                    + "change \(Format.word(count, "the table, or leave it", or: "the tables, or leave them")) out: --exclude \(list(found.unfit.map(\.table)))"
+                    + "change \(Format.word(count, "the table, or leave it", or: "the tables, or leave them")) out: --exclude \(found.unfit.map(\.table).tableList)"
             ).with(details: found.unfit.map { DescribeReport.UnfitTable(table: $0.table, reasons: $0.reasons).sentence } + (next.map { [$0.reason] } ?? []))
         }
         guard !found.datasets.isEmpty else {
@@ -117,15 +118,5 @@ enum DatabaseDescriber {
                 .refused, step: .open, at: database.path, "no table is left that can be synced", hint: "make the tables first, or skip fewer of them")
         }
         return found
-    }
-
-    /// Tables as a shell's word for `--skip` or `--tables`.
-    static func list(_ tables: [String]) -> String { tables.map(listed).joined(separator: ",").shellWord }
-
-    /// Quotes a table's name for the lists of `--skip` and `--tables`.
-    private static func listed(_ name: String) -> String {
-        let bytes = name.utf8
-        guard bytes.isEmpty || name == "all" || bytes.contains(where: ",\"".utf8.contains) || bytes.first.map(" -".utf8.contains) == true else { return name }
-        return name.sqlIdentifier
     }
 }

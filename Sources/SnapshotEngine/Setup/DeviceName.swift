@@ -3,6 +3,7 @@ import Foundation
 import LocalStore
 import SnapshotVersions
 import StrictText
+import SyncRuns
 
 /// The name that a database gets at `init`: the requested one, else the one that it had before `detach`, else a new one.
 package struct DeviceName {

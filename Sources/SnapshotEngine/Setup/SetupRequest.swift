@@ -2,6 +2,7 @@ public import CloudStore
 public import SnapshotModel
 package import MaterializedViews
 import SnapshotVersions
+import SyncRuns
 
 /// The options of `init`.
 public struct SetupRequest: Sendable {

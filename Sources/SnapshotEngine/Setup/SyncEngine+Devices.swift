@@ -4,6 +4,7 @@ import LocalStore
 import SnapshotModel
 import SnapshotVersions
 import StrictText
+import SyncRuns
 
 /// The result of `device rename`.
 package struct DeviceRenameReport: Sendable, Encodable {
@@ -150,5 +151,45 @@ extension SyncEngine {
         }
         if settings.role == .peer { _ = try await BucketTrial.run(in: cloud, for: settings.role, at: place) }
         return place
+    }
+}
+
+extension SyncEngine {
+    /// Gives this database, which is set up already, the name of a device, whichever database had it before. Use it after a database was lost or
+    /// copied.
+    ///
+    /// If another database still uses the name, it notices at its next sync and takes another name. Nothing is published; a publisher imports
+    /// first.
+    ///
+    /// - Parameters:
+    ///   - name: the device's name. If nil: the zone's publisher, if the zone has only one and this device publishes; else the device's current
+    ///     name.
+    ///   - path: the new path of the cloud directory, which must be the directory that this engine was opened with; nil keeps the stored path
+    ///     (``relocate(to:)``).
+    package func takeOver(as name: String? = nil, relocatingTo path: String? = nil) async throws -> SetupReport {
+        try await locked {
+            var device = try device()
+            let info = try await device.zoneInfo()
+            let mustBe = device.settings.role.publishes && info.publishers == .one ? info.creator : nil
+            let name = name ?? mustBe ?? device.settings.device
+            guard mustBe == nil || name == mustBe else {
+                throw SyncError(
+                    .refused, step: .open, at: device.zone.place, "its one publisher is the device \(info.creator), and this database is to be \(name)",
+                    hint: "leave out --name, or give --name \(info.creator)")
+            }
+            let report = try await device.cloud.deviceReport(of: name, in: device.zone)
+            let newest = try await device.cloud.records(in: device.zone).token
+            if let path { device.settings.cloud = try await Self.verifyPlace(path, for: device.settings, in: database, keyStore: keyStore) }
+            let cloud = device.settings.cloud
+            try device.database.write { transaction in
+                try transaction.settings.device.set(name)
+                if path != nil { try transaction.settings.cloud.set(cloud) }
+                try transaction.recordTakeOver(seen: report?.nonce, newest: newest?.number ?? 0)
+            }
+            device.settings.device = name
+            device.reportSeen = report?.nonce
+            await device.report(try device.database.read { try $0.state.applied()?.token })
+            return try SetupReport(database, path: database.path)
+        }
     }
 }

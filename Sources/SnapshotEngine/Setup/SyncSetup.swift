@@ -7,6 +7,7 @@ import MaterializedViews
 import SnapshotModel
 import SnapshotVersions
 import StrictText
+import SyncRuns
 
 /// Sets a database up for syncing: stores the settings in the database, and creates or joins the zone in the cloud.
 package enum SyncSetup {

@@ -3,6 +3,7 @@ package import LocalStore
 package import SnapshotModel
 import SnapshotVersions
 import StrictText
+import SyncRuns
 
 /// The zone's descriptions of its datasets, for a device that joins without a dataset file.
 package struct ZoneDescriptions {
@@ -56,7 +57,7 @@ package struct ZoneDescriptions {
         let chosen = try choice.names(of: datasets, at: zone.place)
         try descriptions.refuseMissingParents(of: chosen, at: zone.place) { names in
             let tables = datasets.filter { (chosen + names).map(\.exact).contains($0.name.exact) }.map(\.table)
-            return "take \(names.joined(separator: ", ")) as well: --tables \(DatabaseDescriber.list(tables)); or leave out the tables that refer to them"
+            return "take \(names.joined(separator: ", ")) as well: --tables \(tables.tableList); or leave out the tables that refer to them"
         }
         let isChosen = Set(chosen.map(\.exact))
         datasets.removeAll { !isChosen.contains($0.name.exact) }

@@ -3,6 +3,7 @@ import LocalStore
 import SnapshotModel
 import SnapshotVersions
 import StrictText
+package import SyncRuns
 
 /// The options of `sign` and `seal`.
 package struct TurnOverRequest: Sendable {
@@ -97,19 +98,6 @@ extension SyncEngine {
                 hint: known.isSealed ? "new keys: snapsync zone rotate-keys --reseal" : "to encrypt it: snapsync zone encrypt")
         }
         return earlier
-    }
-}
-
-extension SyncContext {
-    /// Returns the records that a zone's first version has besides its datasets: the freshness promise from `init`, and from the zone that it
-    /// continues the key ranges of devices.
-    func recordsOfFirstVersion(after token: ChangeToken?) async throws -> [CloudRecord] {
-        guard token == nil else { return [] }
-        let (last, note) = try database.read { (try $0.state.earlierZones().last, try $0.state.freshness()) }
-        let promise = signedZone == nil ? [] : [note.map { FreshnessRecord(interval: $0.interval).record }].compactMap(\.self)
-        guard let earlier = last, earlier.madeNext, let version = earlier.version else { return promise }
-        let state = try await cloud.records(in: ZoneID(earlier.zone, scope: zone.scope), at: version.number)
-        return promise + (state.record(KeyRangeRecord.recordName) == nil ? [] : [try KeyRangeRecord(state).record])
     }
 }
 

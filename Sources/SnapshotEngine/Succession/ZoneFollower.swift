@@ -4,6 +4,7 @@ import LocalStore
 import SnapshotModel
 import SnapshotVersions
 import StrictText
+import SyncRuns
 import Synchronization
 
 extension SyncEngine {

@@ -3,6 +3,7 @@ import LocalStore
 import SnapshotModel
 import SnapshotVersions
 import StrictText
+import SyncRuns
 
 /// Ends a zone and begins the signed or sealed zone that continues it.
 ///

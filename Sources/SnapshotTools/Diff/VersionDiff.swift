@@ -5,6 +5,7 @@ import SnapshotFormat
 package import SnapshotModel
 public import SnapshotVersions
 import StrictText
+import SyncRuns
 
 /// Compares two versions, or a version with this database's rows, entity by entity.
 ///

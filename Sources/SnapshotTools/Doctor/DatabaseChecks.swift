@@ -3,6 +3,7 @@ import SnapshotEngine
 import SnapshotModel
 import SnapshotVersions
 import StrictText
+import SyncRuns
 
 /// Findings about a database: its file, its tables and their triggers.
 enum DatabaseChecks {

@@ -5,6 +5,7 @@ import Platform
 import SnapshotEngine
 import SnapshotVersions
 import StrictText
+import SyncRuns
 
 /// Findings about the directory: its file system, its clock, its free space and its foreign files.
 enum DirectoryChecks {

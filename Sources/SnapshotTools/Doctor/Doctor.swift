@@ -6,6 +6,7 @@ public import SnapshotEngine
 import SnapshotModel
 import SnapshotVersions
 import StrictText
+import SyncRuns
 
 /// Collects the facts and runs every check on them.
 struct Doctor: Sendable {

@@ -2,6 +2,7 @@ import SnapshotEngine
 import SnapshotHistory
 import SnapshotVersions
 import StrictText
+import SyncRuns
 
 /// Findings about a database's syncing: the gate, pending changes, failures and overdue runs.
 enum SyncChecks {

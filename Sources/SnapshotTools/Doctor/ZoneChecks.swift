@@ -3,6 +3,7 @@ import DirectoryCloud
 import SnapshotEngine
 import SnapshotVersions
 import StrictText
+import SyncRuns
 
 /// Findings about a zone: its commits, assets, leftover files and devices.
 enum ZoneChecks {

@@ -4,6 +4,7 @@ import SnapshotEngine
 import SnapshotModel
 import SnapshotVersions
 import StrictText
+import SyncRuns
 
 /// The facts about a zone. Each part is read separately, because a damaged zone does not give all of them.
 struct ZoneSurvey: Sendable {

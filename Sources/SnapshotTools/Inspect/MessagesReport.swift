@@ -4,6 +4,7 @@ import SnapshotEngine
 import SnapshotModel
 import SnapshotVersions
 import StrictText
+import SyncRuns
 
 /// The edits in a zone's mailbox, and those of this device on their way to the publisher.
 public struct MessagesReport: Sendable, Encodable {

@@ -8,6 +8,7 @@ public import SnapshotHistory
 public import SnapshotModel
 import SnapshotVersions
 import StrictText
+public import SyncRuns
 
 /// Reads a zone without changing anything: its history, the contents of any kept version, and whether all of it is undamaged.
 public struct SnapshotInspector: Sendable {

@@ -6,6 +6,7 @@ import SnapshotFormat
 import SnapshotModel
 import SnapshotVersions
 import StrictText
+import SyncRuns
 
 /// The result of `verify`. It names every problem; the check does not stop at the first one.
 public struct VerifyReport: Sendable, Encodable {

@@ -7,6 +7,7 @@ public import SnapshotHistory
 import SnapshotModel
 import SnapshotVersions
 public import StrictText
+public import SyncRuns
 
 /// The state of a database and of its zone, and how far the database is behind.
 public struct StatusReport: Sendable, Encodable {

@@ -3,6 +3,7 @@ import LocalStore
 public import SnapshotEngine
 import SnapshotVersions
 public import StrictText
+import SyncRuns
 
 extension SyncEngine {
     /// Writes metrics to a text file for a monitoring system, replacing the file as a whole.

@@ -3,6 +3,7 @@ import LocalStore
 import SnapshotEngine
 import SnapshotVersions
 import StrictText
+import SyncRuns
 
 /// The state of a zone: its newest version, its records and its devices.
 struct ZoneFacts: Sendable {

@@ -3,6 +3,7 @@ import Foundation
 public import SnapshotEngine
 import SnapshotVersions
 import StrictText
+public import SyncRuns
 
 /// The result of ``CloudMirror/run(progress:)``.
 public struct MirrorReport: Sendable, Encodable {

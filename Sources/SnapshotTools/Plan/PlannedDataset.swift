@@ -4,6 +4,7 @@ import SnapshotFormat
 import SnapshotModel
 import SnapshotVersions
 import StrictText
+import SyncRuns
 
 /// Computes what a sync would do with one dataset. It runs the import's own rules in a transaction that is rolled back.
 struct PlannedDataset {

@@ -5,6 +5,7 @@ public import SnapshotEngine
 import SnapshotModel
 public import SnapshotVersions
 public import StrictText
+public import SyncRuns
 
 /// What a sync would do on each side.
 ///

@@ -4,6 +4,7 @@ import SnapshotEngine
 import SnapshotModel
 import SnapshotVersions
 import StrictText
+import SyncRuns
 
 /// Makes a ``SyncPlan``. The import's own rules decide, in a transaction that is rolled back.
 struct SyncPlanner: Sendable {

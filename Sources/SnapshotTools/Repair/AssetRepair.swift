@@ -8,6 +8,7 @@ import SnapshotFormat
 import SnapshotModel
 import SnapshotVersions
 import StrictText
+import SyncRuns
 
 /// Checks and repairs the assets of a zone.
 struct AssetRepair {

@@ -4,6 +4,7 @@ import SnapshotFormat
 import SnapshotModel
 import SnapshotVersions
 import StrictText
+import SyncRuns
 
 /// The rows of a device's table, read from one state of the database. A range of rows serves if its hash is that of the version's block.
 final class LocalRows {

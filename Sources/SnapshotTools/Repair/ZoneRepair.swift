@@ -7,6 +7,7 @@ import SnapshotFormat
 import SnapshotModel
 import SnapshotVersions
 import StrictText
+import SyncRuns
 
 /// Restores what is damaged or missing in a zone if the bytes are available elsewhere: first commits and checkpoints, then block indexes,
 /// snapshot assets and change assets.

@@ -5,6 +5,7 @@ public import SnapshotEngine
 import SnapshotModel
 import SnapshotVersions
 import StrictText
+public import SyncRuns
 
 /// The result of a restore check. It names every problem; the check does not stop at the first one.
 public struct RestoreCheckReport: Sendable, Encodable {

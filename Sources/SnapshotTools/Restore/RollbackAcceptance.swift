@@ -6,6 +6,7 @@ import SnapshotHistory
 import SnapshotModel
 import SnapshotVersions
 import StrictText
+public import SyncRuns
 
 /// The result of accepting an older state of the zone.
 public struct RollbackReport: Sendable, Encodable {

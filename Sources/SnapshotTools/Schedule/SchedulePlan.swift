@@ -1,6 +1,7 @@
 import SnapshotEngine
 import SnapshotVersions
 import StrictText
+import SyncRuns
 
 /// The configuration of a scheduler that syncs one database at an interval.
 ///

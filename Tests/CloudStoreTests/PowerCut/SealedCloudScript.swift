@@ -5,6 +5,7 @@ import Sealing
 import SnapshotModel
 
 @testable import SnapshotEngine
+@testable import SyncRuns
 
 /// What the devices of a sealed zone were told is done, and what the publisher's database keeps by then.
 struct SealedPromise {

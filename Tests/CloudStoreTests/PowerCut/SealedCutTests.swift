@@ -2,6 +2,7 @@
 import Foundation
 import Sealing
 import SnapshotModel
+import SyncRuns
 import TestSupport
 import Testing
 

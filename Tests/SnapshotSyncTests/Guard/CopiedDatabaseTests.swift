@@ -3,6 +3,7 @@ import Foundation
 import LocalStore
 import SnapshotModel
 import StrictText
+@testable import SyncRuns
 import Synchronization
 import TestSupport
 import Testing

@@ -1,6 +1,7 @@
 import CloudStore
 import SnapshotModel
 import StrictText
+@testable import SyncRuns
 import TestSupport
 import Testing
 

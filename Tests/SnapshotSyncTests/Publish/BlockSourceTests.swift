@@ -2,6 +2,7 @@ import LocalStore
 import SnapshotFormat
 import SnapshotModel
 import StrictText
+@testable import SyncRuns
 import TestSupport
 import Testing
 

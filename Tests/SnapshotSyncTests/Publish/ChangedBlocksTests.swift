@@ -1,6 +1,7 @@
 import CloudStore
 import SnapshotFormat
 import SnapshotModel
+@testable import SyncRuns
 import TestSupport
 import Testing
 

@@ -4,6 +4,7 @@ import LocalStore
 import SnapshotFormat
 import SnapshotModel
 import StrictText
+@testable import SyncRuns
 import TestSupport
 import Testing
 

@@ -2,6 +2,7 @@ import Foundation
 import LocalStore
 import SnapshotModel
 import StrictText
+@testable import SyncRuns
 import TestSupport
 import Testing
 

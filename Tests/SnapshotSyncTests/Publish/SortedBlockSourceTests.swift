@@ -4,6 +4,7 @@ import Platform
 import SnapshotFormat
 import SnapshotModel
 import StrictText
+@testable import SyncRuns
 import Synchronization
 import TestSupport
 import Testing

@@ -3,6 +3,7 @@ import LocalStore
 import SnapshotFormat
 import SnapshotModel
 import StrictText
+@testable import SyncRuns
 import TestSupport
 import Testing
 

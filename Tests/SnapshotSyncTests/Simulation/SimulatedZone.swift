@@ -4,6 +4,7 @@ import Foundation
 import Logging
 import SnapshotModel
 import StrictText
+@testable import SyncRuns
 import TestSupport
 
 @testable import SnapshotEngine

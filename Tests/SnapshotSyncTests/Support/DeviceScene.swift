@@ -1,6 +1,7 @@
 import CloudStore
 import LocalStore
 import SnapshotModel
+@testable import SyncRuns
 import TestSupport
 
 @testable import SnapshotEngine

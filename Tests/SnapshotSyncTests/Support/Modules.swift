@@ -7,3 +7,4 @@
 @_exported import SnapshotTools
 @_exported import SnapshotVersions
 @_exported import SnapshotWatch
+@_exported import SyncRuns

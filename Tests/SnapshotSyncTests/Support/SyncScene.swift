@@ -2,6 +2,7 @@ import CloudStore
 import LocalStore
 import SnapshotModel
 import StrictText
+@testable import SyncRuns
 import TestSupport
 
 @testable import SnapshotEngine

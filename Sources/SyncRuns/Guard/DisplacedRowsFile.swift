@@ -9,9 +9,9 @@ package import StrictText
 /// A container file beside the database with the rows that a first import removes: `FILE.snapsync-kept/<time>-<dataset>.json.gz`.
 ///
 /// `zcat` reads it, and `snapsync import --file` imports it. Only the user deletes it.
-final class DisplacedRowsFile {
+package final class DisplacedRowsFile {
     let schema: DatasetSchema
-    let path: String
+    package let path: String
     private let encoder: BlockEncoder
     private let compressor: MemberCompressor
     private let assembly: SnapshotAssembly
@@ -20,7 +20,7 @@ final class DisplacedRowsFile {
     private var isFinished = false
     private var last: EntityKey?
     /// The number of rows in the file.
-    private(set) var count = 0
+    package private(set) var count = 0
 
     /// Creates a file for the rows of a dataset.
     ///
@@ -81,7 +81,7 @@ final class DisplacedRowsFile {
     }
 
     /// Removes the file, and its folder if nothing else is in it.
-    func discard() {
+    package func discard() {
         try? file.close()
         try? FileManager.default.removeItem(atPath: path)
         rmdir((path as NSString).deletingLastPathComponent)
@@ -116,7 +116,7 @@ extension DisplacedRowsFile {
     ///
     /// - Parameter sent: edits of these datasets that were handed over and whose table is gone, in the order of their numbers.
     /// - Returns: the files.
-    static func keepLost(
+    package static func keepLost(
         of datasets: [DatasetSchema], sent: [HandedOverEdit] = [], in transaction: LocalTransaction, database: String, now: Instant
     ) throws -> [DisplacedRowsFile] {
         let conflicts = Dictionary(grouping: try transaction.conflictJournal.entries(in: .open).map(\.conflict), by: \.dataset)
@@ -173,7 +173,7 @@ package struct FirstImport {
     }
 
     /// Returns the error for rows that existed before the first import, if nobody has decided what happens to them.
-    static func undecidedRows(of schema: DatasetSchema, at database: String, step: SyncStep, hint: String) -> SyncError {
+    package static func undecidedRows(of schema: DatasetSchema, at database: String, step: SyncStep, hint: String) -> SyncError {
         SyncError(
             .refused, step: step, at: "\(database), table \(schema.table)",
             "the table has rows that did not come from this location; choose whether the first import keeps or replaces them; nothing was changed",

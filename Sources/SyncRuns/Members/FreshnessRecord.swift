@@ -1,4 +1,4 @@
-import CloudStore
+package import CloudStore
 import LocalStore
 import SnapshotVersions
 import StrictText
@@ -15,12 +15,12 @@ package struct FreshnessRecord: Sendable {
     private static let field = "interval"
 
     /// The longest time between two versions, in seconds.
-    let interval: Int
+    package let interval: Int
 
-    init(interval: Int) { self.interval = interval }
+    package init(interval: Int) { self.interval = interval }
 
     /// Reads the promise of a record; nil for another record, or for an interval out of range.
-    init?(_ record: CloudRecord) {
+    package init?(_ record: CloudRecord) {
         guard record.name == Self.recordName, record.type == Self.recordType, case .integer(let seconds) = record.fields[Self.field],
             (60...31_536_000).contains(seconds)
         else { return nil }
@@ -28,7 +28,7 @@ package struct FreshnessRecord: Sendable {
     }
 
     /// The record as it is stored in the zone.
-    var record: CloudRecord { CloudRecord(type: Self.recordType, name: Self.recordName, fields: [Self.field: .integer(Int64(interval))]) }
+    package var record: CloudRecord { CloudRecord(type: Self.recordType, name: Self.recordName, fields: [Self.field: .integer(Int64(interval))]) }
 }
 
 extension SyncContext {
@@ -47,7 +47,7 @@ extension SyncContext {
     }
 
     /// Publishes a version without changes if the promise makes one due. Returns its number; nil if none was due.
-    func keepFresh() async throws -> Int? {
+    package func keepFresh() async throws -> Int? {
         guard signedZone != nil, let note = try database.read({ try $0.state.freshness() }), note.isDue(at: now()) else { return nil }
         // Versions that this device has published since are not recorded in the note, so read the newest commit.
         let applied = try database.read { try $0.state.appliedHere() }
@@ -65,7 +65,7 @@ extension SyncContext {
     }
 
     /// Returns a reader's warning if no new version has arrived for three intervals; nil otherwise.
-    func staleness() throws -> String? {
+    package func staleness() throws -> String? {
         guard signedZone != nil, let note = try database.read({ try $0.state.freshness() }), let age = note.silence(at: now()) else { return nil }
         return
             "the newest version is \(AgeText.words(seconds: age)) old, and the zone has one at least every \(AgeText.words(seconds: note.interval)): either no publisher syncs, or new versions are kept back from this device"

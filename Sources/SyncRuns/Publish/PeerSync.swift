@@ -1,4 +1,4 @@
-import CloudStore
+package import CloudStore
 import LocalStore
 import SnapshotModel
 import SnapshotVersions
@@ -8,7 +8,7 @@ import StrictText
 ///
 /// If another device publishes first, the prepared version is discarded and the sync starts again, after a random wait. Some device always wins.
 /// When the attempts of ``retry`` are used up, the sync fails with `.tryAgainLater`.
-struct PeerSync: Sendable {
+package struct PeerSync: Sendable {
     let device: SyncContext
     /// The datasets that may become much smaller.
     let allowed: ShrinkApproval
@@ -17,10 +17,18 @@ struct PeerSync: Sendable {
     /// Waits between attempts.
     let pause: @Sendable (Duration) async throws -> Void
 
+    package init(
+        device: SyncContext, allowed: ShrinkApproval, progress: ProgressHandler?,
+        retry: RetryPolicy = RetryPolicy(attempts: 100, firstDelay: .milliseconds(10), longestDelay: .milliseconds(200)),
+        pause: @escaping @Sendable (Duration) async throws -> Void
+    ) {
+        (self.device, self.allowed, self.progress, self.retry, self.pause) = (device, allowed, progress, retry, pause)
+    }
+
     /// Syncs.
     ///
     /// - Throws: ``SyncError`` with `.tryAgainLater` if other devices published first every time. What was imported stays.
-    func run() async throws -> SyncReport {
+    package func run() async throws -> SyncReport {
         try await KeyRangeClaim.renew(device)
         var newest: ChangeToken?
         do {

@@ -1,29 +1,31 @@
 import CloudStore
-import LocalStore
+package import LocalStore
 import SnapshotFormat
-import SnapshotModel
+package import SnapshotModel
 import SnapshotVersions
-import StrictText
+package import StrictText
 
 /// Puts the edits of readers on a publisher's tables before an export reads any rows. Each edit is decided once.
 ///
 /// Source: docs/internals/merge.md, "Who decides".
-struct EditReceiver: Sendable {
+package struct EditReceiver: Sendable {
     let device: SyncContext
 
+    package init(device: SyncContext) { self.device = device }
+
     /// The result of reading the mailbox.
-    struct Outcome: Sendable {
+    package struct Outcome: Sendable {
         /// Whether a reader asks for every dataset to be written whole.
         var asksForFullSync = false
         /// The number of edits that stand, wholly or in part.
-        var appliedCount = 0
+        package var appliedCount = 0
         /// The number of edits of which nothing stands.
-        var refusedCount = 0
+        package var refusedCount = 0
         /// The number of edits that were written to the conflict journal.
         var conflicts = LostEdits()
         var warnings: [String] = []
         /// Why the first refused edit was refused.
-        var refusal: String?
+        package var refusal: String?
     }
 
     /// Edits after this are refused: no clock is so late that may send, if this device's may publish. Both may be a day off the store's.
@@ -83,7 +85,7 @@ struct EditReceiver: Sendable {
     /// Puts the edits of one device on the tables, in one transaction, as far as they are not decided yet.
     ///
     /// - Parameter edits: in the order of their numbers.
-    func apply(_ edits: [HandedOverEdit], from sender: String, at now: Instant) throws -> Outcome {
+    package func apply(_ edits: [HandedOverEdit], from sender: String, at now: Instant) throws -> Outcome {
         let known = try device.database.read { try $0.decidedEdits.number(of: sender) }
         guard let last = edits.last, last.number > known else { return Outcome() }
         return try put { transaction, choice in
@@ -100,7 +102,7 @@ struct EditReceiver: Sendable {
 
     /// Runs `body`, which puts edits on the tables, in one transaction. If a trigger rolls it back, finds the edit that it refuses, and runs `body`
     /// again without that one.
-    func put<T>(_ body: (LocalTransaction, EditChoice) throws -> T) throws -> T {
+    package func put<T>(_ body: (LocalTransaction, EditChoice) throws -> T) throws -> T {
         let choice = EditChoice()
         while true {
             do {
@@ -135,7 +137,7 @@ extension EditReceiver.Outcome {
 }
 
 /// Which rows' edits a transaction puts on the tables, in the order in which the edits came. Used on one thread.
-final class EditChoice {
+package final class EditChoice {
     /// How many rows' edits are put, of those that were not refused.
     fileprivate(set) var limit = Int.max
     private var places: [RowPlace] = []
@@ -160,7 +162,7 @@ final class EditChoice {
 }
 
 /// The edits of one device on their way onto the tables. Used within one transaction.
-struct DeviceEdits {
+package struct DeviceEdits {
     private let edits: [(place: RowPlace, edit: Edit)]
     /// What the device may not do, each with the reason.
     private let forbidden: [(place: RowPlace, edit: Edit, reason: String)]
@@ -205,7 +207,7 @@ struct DeviceEdits {
         self.gone = gone
     }
 
-    init(
+    package init(
         _ edits: [(place: RowPlace, edit: Edit)], refusing: [(place: RowPlace, edit: Edit, reason: String)] = [], of sender: String, device: SyncContext,
         transaction: LocalTransaction, now: Instant
     ) {
@@ -238,7 +240,7 @@ struct DeviceEdits {
     }
 
     /// Puts the edits on the tables. What a table refuses is left out and written to the journal.
-    func put(_ choice: EditChoice) throws -> EditReceiver.Outcome {
+    package func put(_ choice: EditChoice) throws -> EditReceiver.Outcome {
         var outcome = try put(choice.take(edits))
         for one in forbidden { try refuse(one.place, one.edit, reason: one.reason, into: &outcome) }
         for one in gone { try refuse(one, &outcome) }

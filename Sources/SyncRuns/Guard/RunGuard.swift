@@ -3,13 +3,13 @@ package import LocalStore
 import Logging
 package import SnapshotModel
 import SnapshotVersions
-import StrictText
+package import StrictText
 
 // Guards: checks that can refuse a run before it changes anything. A guard changes nothing. ``ExportRun`` and ``ImportRun`` call theirs in order;
 // each throws ``SyncError`` with `.refused`, or with `.tryAgainLater` if waiting helps.
 extension SyncContext {
     /// Refuses to publish from a reader.
-    func verifyRole() throws {
+    package func verifyRole() throws {
         guard !settings.role.publishes else { return }
         throw SyncError(
             .refused, step: .read, at: database.path, "this device is a \(settings.role.rawValue): read-only",
@@ -55,7 +55,7 @@ extension SyncContext {
 /// Refuses to publish while the device's clock is not set: the wrong time would become the timestamp of every entity that is changed.
 ///
 /// The cloud compares the clock with its own time when the commit is put in place (`clockUnusable`).
-enum ClockGuard {
+package enum ClockGuard {
     /// The years 2000 to 2100.
     private static let plausible = Instant(microseconds: 946_684_800_000_000)...Instant(microseconds: 4_102_444_800_000_000)
 
@@ -65,7 +65,7 @@ enum ClockGuard {
     /// Refuses a clock outside 2000 to 2100, before anything is read or written.
     ///
     /// - Throws: ``SyncError`` with `.refused`.
-    static func verify(_ clock: Instant) throws {
+    package static func verify(_ clock: Instant) throws {
         guard !isPlausible(clock) else { return }
         throw SyncError(
             .refused, step: .open, at: "clock", "this device's clock says \(clock); nothing was published",

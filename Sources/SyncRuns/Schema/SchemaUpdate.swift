@@ -1,4 +1,4 @@
-import CloudStore
+package import CloudStore
 package import LocalStore
 package import SnapshotModel
 import SnapshotVersions
@@ -8,13 +8,15 @@ package import StrictText
 ///
 /// ``automatic()`` begins every run. It makes changes that add something and lose nothing, and refuses if a described table or column is gone.
 /// ``take(_:)`` does what `snapsync tables adopt` requests.
-struct SchemaUpdate {
-    var device: SyncContext
+package struct SchemaUpdate {
+    package var device: SyncContext
+
+    package init(device: SyncContext) { self.device = device }
 
     /// The device with its updated descriptions, and the changes as sentences.
-    struct Outcome {
-        var device: SyncContext
-        var notices: [String] = []
+    package struct Outcome {
+        package var device: SyncContext
+        package var notices: [String] = []
     }
 
     // MARK: automatic updates
@@ -23,7 +25,7 @@ struct SchemaUpdate {
     /// costs one query.
     ///
     /// - Throws: ``SyncError`` with `.refused` if a synced table or column was dropped or renamed.
-    func automatic() async throws -> Outcome {
+    package func automatic() async throws -> Outcome {
         let (isSeen, source, states) = try device.database.read { transaction in
             (
                 try transaction.state.tablesSeen() == transaction.tables.schemaVersion(), try transaction.settings.descriptionSource(),
@@ -91,12 +93,12 @@ struct SchemaUpdate {
     }
 
     /// Says that a new column finds no place in a dataset.
-    static func tooMany(_ column: String, in schema: DatasetSchema) -> String {
+    package static func tooMany(_ column: String, in schema: DatasetSchema) -> String {
         "\(schema.name): the new column \(column) is not synced, because a dataset has at most \(DatasetSchema.columnLimit) columns"
     }
 
     /// Returns the zone's records and its descriptions of datasets; nil before its first version.
-    func zoneState() async throws -> (state: ZoneState, descriptions: [DatasetDescription])? {
+    package func zoneState() async throws -> (state: ZoneState, descriptions: [DatasetDescription])? {
         let state = try await device.records(at: nil, notBefore: device.database.read { try $0.state.appliedHere() })
         return state.token == nil ? nil : (state, try state.descriptions(in: device.zone))
     }
@@ -196,7 +198,7 @@ struct SchemaUpdate {
 }
 
 /// Imports. If the version has columns that this database's tables have but its descriptions lacked, updates the descriptions and imports again.
-func adoptingUnknownColumns(_ device: SyncContext, _ run: (SyncContext) async throws -> ImportReport) async throws -> ImportReport {
+package func adoptingUnknownColumns(_ device: SyncContext, _ run: (SyncContext) async throws -> ImportReport) async throws -> ImportReport {
     let report = try await run(device)
     var current = device
     current.settings = try device.database.read { try $0.settings.read() }

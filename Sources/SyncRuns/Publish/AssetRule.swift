@@ -3,7 +3,7 @@ import LocalStore
 import SnapshotFormat
 import SnapshotModel
 import SnapshotVersions
-import StrictText
+package import StrictText
 
 /// Decides which assets a commit writes for a dataset: a snapshot asset, a change asset, or both.
 ///
@@ -55,7 +55,7 @@ package struct AssetRule: Sendable {
 }
 
 /// The warning and the error for assets that approach or exceed the size limit.
-enum AssetLimits {
+package enum AssetLimits {
     /// Returns a warning for an asset that has 80 % of the limit or more.
     static func warning(_ dataset: ExportedDataset, limit: Int) -> String? {
         guard dataset.size >= limit / 5 * 4 else { return nil }
@@ -63,7 +63,7 @@ enum AssetLimits {
         return "the asset of \(dataset.name) has \(dataset.size) bytes, \(share) % of the limit of \(limit); beyond that nothing is published: \(advice)"
     }
 
-    static func exceeded(_ dataset: String, limit: Int) -> SyncError {
+    package static func exceeded(_ dataset: String, limit: Int) -> SyncError {
         SyncError(
             .refused, step: .store, at: "dataset \(dataset)", "its asset would be larger than the limit of \(limit) bytes; nothing was published",
             hint: "\(advice), or raise the limit where all devices can take it: snapsync config set asset-limit 500MB")

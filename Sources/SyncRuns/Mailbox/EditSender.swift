@@ -1,12 +1,14 @@
 import CloudStore
 import LocalStore
-import SnapshotModel
+package import SnapshotModel
 import SnapshotVersions
 import StrictText
 
 /// Hands a reader's edits over: numbers them, and keeps one message in the mailbox that has all that are not decided.
-struct EditSender: Sendable {
+package struct EditSender: Sendable {
     let device: SyncContext
+
+    package init(device: SyncContext) { self.device = device }
 
     /// The most bytes of edits in a message. The others follow when these are decided.
     private static let room = CloudMessage.byteLimit - 4096
@@ -14,7 +16,7 @@ struct EditSender: Sendable {
     /// Numbers the edits since the last call, without the cloud.
     ///
     /// - Returns: the first number; nil if there are none.
-    @discardableResult func handOver() throws -> Int64? {
+    @discardableResult package func handOver() throws -> Int64? {
         guard device.settings.role == .reader else { return nil }
         let datasets = device.settings.datasets
         let hasWork = try device.database.read { transaction in
@@ -35,7 +37,7 @@ struct EditSender: Sendable {
     ///
     /// Before it writes, it makes sure that no other database sends under the device's name, and reports a new nonce, by which a copy or a backup of
     /// this database notices. If another one does, the edits are handed over under a new name.
-    func run() async throws -> SendReport {
+    package func run() async throws -> SendReport {
         if let first = try handOver() {
             do {
                 try await device.verifyClock()
@@ -80,7 +82,7 @@ struct EditSender: Sendable {
     }
 
     /// The first edits that fit into a message, without what readers may not edit.
-    static func message(of edits: [HandedOverEdit], datasets: [DatasetSchema]) throws -> [HandedOverEdit] {
+    package static func message(of edits: [HandedOverEdit], datasets: [DatasetSchema]) throws -> [HandedOverEdit] {
         var size = 0, message: [HandedOverEdit] = []
         for edit in edits {
             let schema = datasets.first { $0.name.exact == edit.dataset?.exact }
@@ -122,6 +124,10 @@ public struct SendReport: Hashable, Sendable, Encodable {
     public let waiting: Int
     /// Warnings, one sentence each. A sync has them in its import's report.
     public internal(set) var warnings: [String] = []
+
+    package init(sent: Int, putBack: Int, waiting: Int, warnings: [String] = []) {
+        (self.sent, self.putBack, self.waiting, self.warnings) = (sent, putBack, waiting, warnings)
+    }
 
     private enum CodingKeys: CodingKey { case sent, putBack, waiting }
 }

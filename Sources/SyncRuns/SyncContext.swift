@@ -1,6 +1,6 @@
 package import CloudStore
 package import LocalStore
-import Logging
+package import Logging
 import SnapshotModel
 import SnapshotVersions
 package import StrictText
@@ -20,15 +20,22 @@ package struct SyncContext: Sendable {
     /// The keys and knowledge of a signed zone; nil if the zone is not signed.
     package var signedZone: SignedZone?
     /// Sentences for the run's report about what happened before the run began.
-    var notices: [String] = []
+    package var notices: [String] = []
     /// How large an asset may be, in bytes.
-    var assetLimit = OperatorSettings.standardAssetLimit
+    package var assetLimit = OperatorSettings.standardAssetLimit
     /// The source of the ids of messages and reports.
-    var nonces = NonceSource.system
+    package var nonces = NonceSource.system
     /// The zone's description. No run changes it, so a context reads it once.
     private let zoneOnce = OnceValue<ZoneInfo>()
     /// How long the run has taken so far.
-    var elapsed = SyncContext.stopwatch()
+    package var elapsed = SyncContext.stopwatch()
+
+    package init(
+        database: LocalDatabase, settings: SyncSettings, cloud: CloudDatabase, now: @escaping @Sendable () -> Instant, logger: Logger, assetRule: AssetRule
+    ) {
+        (self.database, self.settings, self.cloud, self.now, self.logger, self.assetRule) = (database, settings, cloud, now, logger, assetRule)
+        zone = settings.zoneID
+    }
 
     /// Starts a stopwatch on the machine's monotonic clock, which nobody can set.
     package static func stopwatch() -> @Sendable () -> Duration {
@@ -57,7 +64,7 @@ package struct SyncContext: Sendable {
     }
 
     /// Returns the zone's creator and publishers; the first call reads them from the cloud.
-    func zoneInfo() async throws -> ZoneInfo { try await zoneOnce.value { try await cloud.zone(zone) } }
+    package func zoneInfo() async throws -> ZoneInfo { try await zoneOnce.value { try await cloud.zone(zone) } }
 
     /// Checks that triggers track the changes of the datasets, and installs them again where an application's migration has removed them.
     ///
@@ -107,25 +114,6 @@ final class OnceValue<Value: Sendable>: Sendable {
 extension SyncSettings {
     /// The zone in which the database takes part.
     package var zoneID: ZoneID { ZoneID(zone, scope: CloudScope(rawValue: scope) ?? .private) }
-}
-
-extension SyncEngine {
-    /// Runs `body`. If it fails, the database keeps the error for ``status()`` until a run succeeds.
-    ///
-    /// If the database cannot be written either, nothing is kept: the thrown error says enough.
-    func recorded<T>(_ body: () async throws -> T) async throws -> T {
-        do {
-            return try await body()
-        } catch {
-            let error = SyncError(error)
-            // The user or the entitlement closed the gate: this is not a failure of the run.
-            if let decision = try? gate.standing(), decision != .open { throw error }
-            if error.isSlip { throw error }
-            try? database.note(
-                RunFailure(at: now(), code: error.code.name, step: error.step?.rawValue, place: error.place, reason: error.reason, hint: error.hint))
-            throw error
-        }
-    }
 }
 
 extension SyncContext {

@@ -71,7 +71,7 @@ struct PendingDescriptions: Sendable {
                 let record = DatasetDescription.recordName(of: one.schema.name)
                 let there = state?.record(record).flatMap { try? DatasetDescription($0, in: device.zone) }
                 if there == nil, let other = published[record.folded], other.exact != record.exact {
-                    let file = device.database.path.shellWord, name = DatabaseDescriber.list([one.schema.name])
+                    let file = device.database.path.shellWord, name = [one.schema.name].tableList
                     throw SyncError(
                         .refused, step: .read, at: "dataset \(one.schema.name)", "the zone has this name in other case, and SQLite takes both for one",
                         hint: "to take over the zone's: snapsync tables remove \(file) \(name) && snapsync tables adopt \(file) --create")
@@ -161,5 +161,16 @@ extension SchemaText {
             merged.append(statement)
         }
         return isChanged ? SchemaText(merged) : nil
+    }
+}
+
+extension [String] {
+    /// Names of tables as a shell's word for `--tables` and `--exclude`.
+    package var tableList: String {
+        map { name in
+            let bytes = name.utf8
+            let isPlain = !bytes.isEmpty && name != "all" && !bytes.contains(where: ",\"".utf8.contains) && !" -".utf8.contains(bytes.first ?? 0)
+            return isPlain ? name : name.sqlIdentifier
+        }.joined(separator: ",").shellWord
     }
 }

@@ -60,7 +60,26 @@ package struct VersionPin: Sendable, Hashable {
 
     static let recordType = "SnapshotPin"
     static func recordName(_ version: Int) -> String { "pin_\(version)" }
-    static func isRecordName(_ name: String) -> Bool { name.exact.hasPrefix("pin_") && Int(name.dropFirst(4)).map { recordName($0) == name } ?? false }
+    package static func isRecordName(_ name: String) -> Bool { name.exact.hasPrefix("pin_") && Int(name.dropFirst(4)).map { recordName($0) == name } ?? false }
+}
+
+/// The record of the last prune. The commit that saves it names the checkpoint below which older versions can be removed.
+package struct RetentionRecord: Sendable {
+    /// The oldest version that was kept, apart from pinned ones.
+    let oldestKept: Int
+    let at: Instant
+
+    package init(oldestKept: Int, at: Instant) {
+        (self.oldestKept, self.at) = (oldestKept, at)
+    }
+
+    /// The record as it is stored in the zone.
+    package var record: CloudRecord {
+        CloudRecord(type: Self.recordType, name: Self.recordName, fields: ["oldestKept": .integer(Int64(oldestKept)), "at": .date(at)])
+    }
+
+    static let recordType = "SnapshotRetention"
+    package static let recordName = "snapshot_retention"
 }
 
 extension CloudRecord {

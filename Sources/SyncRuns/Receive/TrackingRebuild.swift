@@ -11,11 +11,13 @@ import StrictText
 /// Without this, an import would remove such changes as rows that no version has. An entity that is missing does not count as deleted; the import
 /// brings it back. If VACUUM has renumbered the rowids of a table without a key, rows are missing only under their old rowids, and that is
 /// tracked as deletions.
-struct TrackingRebuild: Sendable {
+package struct TrackingRebuild: Sendable {
     let device: SyncContext
 
+    package init(device: SyncContext) { self.device = device }
+
     /// Rebuilds the tracking before an import of the zone's new commits.
-    func run(_ news: UpstreamChanges) async throws -> [String] {
+    package func run(_ news: UpstreamChanges) async throws -> [String] {
         try await run(news.applied, isOfEarlierZone: news.isOfEarlierZone)
     }
 

@@ -37,13 +37,13 @@ extension DatasetSchema {
     }
 
     /// Which column says when a row was last changed, as a sentence.
-    var timestampSentence: String {
+    package var timestampSentence: String {
         guard let timestamp else { return "\(name): no column says when a row was last changed; the device's clock counts" }
         return "\(name): the column \(timestamp)\(timestampUnit.map { " (\($0.rawValue))" } ?? "") says when a row was last changed"
     }
 
     /// The edits that readers may send, as a sentence.
-    var messagesSentence: String {
+    package var messagesSentence: String {
         if messages.isEmpty { return "\(name): edits of readers are not taken any longer; what they change stays with them" }
         if messages.rows { return "\(name): readers may add, change and delete rows" }
         let columns = messages.patch.isEmpty ? [] : ["change \(messages.patch.joined(separator: ", "))"]

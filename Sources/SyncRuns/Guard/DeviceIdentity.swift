@@ -1,6 +1,6 @@
-import CloudStore
+package import CloudStore
 import Foundation
-import LocalStore
+package import LocalStore
 import SnapshotModel
 import SnapshotVersions
 import StrictText
@@ -9,9 +9,9 @@ import StrictText
 ///
 /// Each report in the cloud carries a nonce that the reporting database stores as well. If the cloud has another nonce, or has a commit in this
 /// device's name that this database never intended, another database uses the name. This database then takes a new name and loses nothing.
-struct DeviceIdentity {
+package struct DeviceIdentity {
     /// The device, under its new name if it had to take one.
-    let device: SyncContext
+    package let device: SyncContext
     /// Sentences for the run's report.
     let warnings: [String]
     /// Why the device took another name; nil if it kept its name.
@@ -104,7 +104,7 @@ extension SyncContext {
     ///
     /// - Returns: the result, with the device's current name.
     /// - Throws: ``SyncError`` with `.refused` if the zone has one publisher, and another database may be using its name.
-    func checkIdentity(applied: AppliedVersion?, commits: [Commit]) async throws -> DeviceIdentity {
+    package func checkIdentity(applied: AppliedVersion?, commits: [Commit]) async throws -> DeviceIdentity {
         let identity = try await DeviceIdentity.check(self, applied: applied, commits: commits)
         guard let reason = identity.reason, try await zoneInfo().publishers == .one else { return identity }
         throw SyncError(
@@ -135,53 +135,13 @@ extension SyncContext {
     private func usable(_ known: ReportNonces?) -> String? { known.flatMap { $0.next == reportSeen ? nil : $0.next } }
 }
 
-extension SyncEngine {
-    /// Gives this database, which is set up already, the name of a device, whichever database had it before. Use it after a database was lost or
-    /// copied.
-    ///
-    /// If another database still uses the name, it notices at its next sync and takes another name. Nothing is published; a publisher imports
-    /// first.
-    ///
-    /// - Parameters:
-    ///   - name: the device's name. If nil: the zone's publisher, if the zone has only one and this device publishes; else the device's current
-    ///     name.
-    ///   - path: the new path of the cloud directory, which must be the directory that this engine was opened with; nil keeps the stored path
-    ///     (``relocate(to:)``).
-    package func takeOver(as name: String? = nil, relocatingTo path: String? = nil) async throws -> SetupReport {
-        try await locked {
-            var device = try device()
-            let info = try await device.zoneInfo()
-            let mustBe = device.settings.role.publishes && info.publishers == .one ? info.creator : nil
-            let name = name ?? mustBe ?? device.settings.device
-            guard mustBe == nil || name == mustBe else {
-                throw SyncError(
-                    .refused, step: .open, at: device.zone.place, "its one publisher is the device \(info.creator), and this database is to be \(name)",
-                    hint: "leave out --name, or give --name \(info.creator)")
-            }
-            let report = try await device.cloud.deviceReport(of: name, in: device.zone)
-            let newest = try await device.cloud.records(in: device.zone).token
-            if let path { device.settings.cloud = try await Self.verifyPlace(path, for: device.settings, in: database, keyStore: keyStore) }
-            let cloud = device.settings.cloud
-            try device.database.write { transaction in
-                try transaction.settings.device.set(name)
-                if path != nil { try transaction.settings.cloud.set(cloud) }
-                try transaction.recordTakeOver(seen: report?.nonce, newest: newest?.number ?? 0)
-            }
-            device.settings.device = name
-            device.reportSeen = report?.nonce
-            await device.report(try device.database.read { try $0.state.applied()?.token })
-            return try SetupReport(database, path: database.path)
-        }
-    }
-}
-
 extension LocalTransaction {
     /// Records that this database owns the device's name from now on, whatever was reported and published under it before.
     ///
     /// - Parameters:
     ///   - seen: the nonce of the last report under the name.
     ///   - newest: the zone's newest commit. Commits up to it in the device's name are no sign of a copy. 0 lets this database publish first.
-    func recordTakeOver(seen: String?, newest: Int) throws {
+    package func recordTakeOver(seen: String?, newest: Int) throws {
         try state.reportNonces.set(ReportNonces(seen: seen, next: UUID().uuidString.lowercased()))
         try state.ownCommitsKnown.set(newest)
         if newest == 0 { try state.bootstrapNote.set(BootstrapNote(madeZone: true)) }

@@ -105,7 +105,7 @@ package final class ZoneKeys: Sendable {
     // MARK: learning
 
     /// Remembers the newest key record among verified records.
-    func learn(_ records: some Sequence<CloudRecord>) throws {
+    package func learn(_ records: some Sequence<CloudRecord>) throws {
         for record in records where record.name == KeyRing.recordName {
             try authority.learn(KeyRing(record, at: "\(history.zone), record \(KeyRing.recordName)"), of: history)
         }
@@ -132,7 +132,7 @@ extension ZoneKeys {
     /// was removed. nil if the present record suffices.
     ///
     /// - Throws: ``CloudError`` with `.notAuthorized` if a removed device reads with the recovery code.
-    func ring(for list: MemberList, after before: MemberList) throws -> KeyRing? {
+    package func ring(for list: MemberList, after before: MemberList) throws -> KeyRing? {
         let (ring, secret) = try newest(), members = list.members.map(\.keys)
         let removed = before.members.filter { !members.contains($0.keys) }
         if let holder = removed.first(where: { $0.keys.sealing == ring.recoveryKey }) {
@@ -153,7 +153,7 @@ extension ZoneKeys {
     /// Returns the key record of a new epoch for the same members.
     ///
     /// - Parameter recoveryKey: the public key of a new recovery code; nil keeps the present one.
-    func rotated(for list: MemberList, recoveryKey: String?) throws -> KeyRing {
+    package func rotated(for list: MemberList, recoveryKey: String?) throws -> KeyRing {
         let (ring, secret) = try newest()
         return try next(ring, secret, for: list.members.map(\.keys), recoveryKey: recoveryKey)
     }

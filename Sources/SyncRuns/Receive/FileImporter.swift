@@ -1,8 +1,8 @@
 import Foundation
-import LocalStore
+package import LocalStore
 import Logging
 import SnapshotFormat
-import SnapshotModel
+package import SnapshotModel
 import SnapshotVersions
 import StrictText
 
@@ -10,7 +10,7 @@ import StrictText
 ///
 /// The file is read once, in pieces. The name of its array says which dataset it holds. Nothing is changed unless the whole file is valid. The table
 /// then has the file's rows alone, unless they are only added (``AddedRows``).
-struct FileImporter: Sendable {
+package struct FileImporter: Sendable {
     let database: LocalDatabase
     /// The datasets that a file may contain.
     let schemas: [DatasetSchema]
@@ -20,13 +20,17 @@ struct FileImporter: Sendable {
     let acceptsOlder: Bool
     let progress: ProgressHandler?
 
+    package init(database: LocalDatabase, schemas: [DatasetSchema], role: SyncRole?, acceptsOlder: Bool, progress: ProgressHandler?) {
+        (self.database, self.schemas, self.role, self.acceptsOlder, self.progress) = (database, schemas, role, acceptsOlder, progress)
+    }
+
     /// Imports a file.
     ///
     /// - Parameter adds: whether its rows are only added, as those of a file that was kept beside this database always are.
-    func run(_ path: String, adds: Bool) throws -> ImportReport { try database.withoutRollbacks { try runOnce(path, adds) } }
+    package func run(_ path: String, adds: Bool) throws -> ImportReport { try database.withoutRollbacks { try runOnce(path, adds) } }
 
     /// Makes the dataset equal to a container that an application has made. Only rows that differ are changed.
-    func run<Container: DatasetContainer>(_ container: Container, of schema: DatasetSchema) throws -> ImportReport {
+    package func run<Container: DatasetContainer>(_ container: Container, of schema: DatasetSchema) throws -> ImportReport {
         try database.withoutRollbacks {
             try apply(from: "the container", byteCount: { 0 }) { transaction in
                 _ = try transaction.tables.check(of: schema)

@@ -2,7 +2,7 @@ package import CloudStore
 package import LocalStore
 import SnapshotModel
 import SnapshotVersions
-import StrictText
+package import StrictText
 
 /// The zone's commits after the applied version. Imports and exports both begin by reading it.
 package struct UpstreamChanges: Sendable {
@@ -20,6 +20,15 @@ package struct UpstreamChanges: Sendable {
     var hasRecovered = false
     /// The version that this device was publishing when a run ended between the commit and recording it.
     var intended: IntendedVersion?
+
+    package init(
+        applied: AppliedVersion?, changes: ZoneChanges, warnings: [String], isExpired: Bool = false, isOfEarlierZone: Bool = false, hasRecovered: Bool = false,
+        intended: IntendedVersion? = nil
+    ) {
+        (self.applied, self.changes, self.warnings, self.isExpired, self.isOfEarlierZone, self.hasRecovered, self.intended) = (
+            applied, changes, warnings, isExpired, isOfEarlierZone, hasRecovered, intended
+        )
+    }
 
     /// The applied version, if it belongs to this zone.
     var appliedHere: AppliedVersion? { isOfEarlierZone ? nil : applied }
@@ -53,7 +62,7 @@ extension SyncContext {
     }
 
     /// Returns the error for another run that has changed the database's state since it was read.
-    func anotherRun(_ step: SyncStep) -> SyncError {
+    package func anotherRun(_ step: SyncStep) -> SyncError {
         SyncError(.tryAgainLater, step: step, at: database.path, "another run changed the database meanwhile", hint: "run the same command again")
     }
 

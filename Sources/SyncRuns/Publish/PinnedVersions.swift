@@ -22,7 +22,7 @@ package struct PinnedVersions: Sendable {
     package private(set) var unreadable: [Unreadable] = []
 
     /// The numbers of the readable versions.
-    var readable: [Int] { pins.map(\.version).filter { version in !unreadable.contains { $0.pin.version == version } } }
+    package var readable: [Int] { pins.map(\.version).filter { version in !unreadable.contains { $0.pin.version == version } } }
 
     package init(_ pins: [VersionPin], in cloud: CloudDatabase, _ zone: ZoneID) async throws {
         self.pins = pins

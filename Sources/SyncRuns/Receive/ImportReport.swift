@@ -3,19 +3,19 @@ public import ObjectCloud
 /// The result of an import.
 public struct ImportReport: Sendable, Encodable {
     /// Whether a version was applied; false if it was applied already.
-    public internal(set) var applied: Bool
+    public package(set) var applied: Bool
     /// The zone's version that the database now has; nil for a file.
-    public internal(set) var version: Int?
+    public package(set) var version: Int?
     /// The version that the database had before; nil if none of this zone was applied.
-    public internal(set) var versionBefore: Int?
+    public package(set) var versionBefore: Int?
     /// The datasets that were replaced.
-    public internal(set) var datasets: [ImportedDataset]
+    public package(set) var datasets: [ImportedDataset]
     /// Warnings, one sentence each.
     public package(set) var warnings: [String]
     /// The number of edits that lost to others and were written to the conflict journal (``SyncEngine/conflicts(all:)``).
-    public internal(set) var conflicts = 0
+    public package(set) var conflicts = 0
     /// The number of those edits by their reasons: `laterEdit`, `laterDeletion`, `sameKey`, `valueTaken`, `parentNeeded` and `refused`.
-    public internal(set) var conflictReasons: [String: Int] = [:]
+    public package(set) var conflictReasons: [String: Int] = [:]
     public package(set) var requests: RequestUsage?
 }
 

@@ -1,6 +1,6 @@
-import LocalStore
+package import LocalStore
 public import ObjectCloud
-import SnapshotModel
+package import SnapshotModel
 import SnapshotVersions
 public import StrictText
 
@@ -16,6 +16,10 @@ public struct DetachReport: Sendable, Encodable {
     public let keptChanges: Int
     /// The files beside the database with rows that are in no table: held rows and edits in open conflicts.
     public let keptFiles: [String]
+
+    package init(database: String, zone: String?, cloud: String?, device: String?, keptChanges: Int, keptFiles: [String]) {
+        (self.database, self.zone, self.cloud, self.device, self.keptChanges, self.keptFiles) = (database, zone, cloud, device, keptChanges, keptFiles)
+    }
 }
 
 /// What `sync` did.
@@ -26,18 +30,31 @@ public struct SyncReport: Sendable, Encodable {
     /// What was imported; nil at a writer, and at a peer for which nothing was new.
     public let imported: ImportReport?
     /// The edits that a reader handed over to the publisher; nil if there were none.
-    public internal(set) var messages: SendReport?
+    public package(set) var messages: SendReport?
     /// The changes of a reader that no message can carry: no other device gets them.
-    public internal(set) var kept: [KeptChanges] = []
+    public package(set) var kept: [KeptChanges] = []
     /// What was published of the databases that are filled from this one.
-    public internal(set) var audiences: [AudienceReport] = []
+    public package(set) var audiences: [AudienceReport] = []
     public package(set) var requests: RequestUsage?
+
+    package init(
+        role: String, exported: ExportReport?, imported: ImportReport?, messages: SendReport? = nil, kept: [KeptChanges] = [], audiences: [AudienceReport] = [],
+        requests: RequestUsage? = nil
+    ) {
+        (self.role, self.exported, self.imported, self.messages, self.kept, self.audiences, self.requests) = (
+            role, exported, imported, messages, kept, audiences, requests
+        )
+    }
 }
 
 /// What was published of one audience.
 public struct AudienceReport: Sendable, Encodable {
     public let database: String
     public let exported: ExportReport
+
+    package init(database: String, exported: ExportReport) {
+        (self.database, self.exported) = (database, exported)
+    }
 }
 
 /// A reader's changes of a dataset that stay on it for one reason.
@@ -49,7 +66,7 @@ public struct KeptChanges: Sendable, Encodable {
     public let reason: String
 
     /// The changes of a reader's datasets, the most frequent reasons first.
-    static func all(of datasets: [DatasetSchema], in transaction: LocalTransaction) throws -> [KeptChanges] {
+    package static func all(of datasets: [DatasetSchema], in transaction: LocalTransaction) throws -> [KeptChanges] {
         let absent = try transaction.sentEdits.absent(of: datasets)
         return try datasets.flatMap { schema -> [KeptChanges] in
             let counts: [ExactText: Int], isAbsent = absent.contains(schema.name.exact)
@@ -97,25 +114,25 @@ package protocol RequestCounting {
 /// The result of an export.
 public struct ExportReport: Sendable, Encodable {
     /// Whether a version was published; false if nothing was new.
-    public internal(set) var published: Bool
+    public package(set) var published: Bool
     /// The number of the zone's newest commit.
-    public internal(set) var version: Int?
+    public package(set) var version: Int?
     /// The datasets that were written.
-    public internal(set) var written: [ExportedDataset]
+    public package(set) var written: [ExportedDataset]
     /// The datasets that had not changed.
     public let unchanged: [String]
     /// Warnings, one sentence each.
-    public internal(set) var warnings: [String]
+    public package(set) var warnings: [String]
     /// The number of readers' edits that stand, wholly or in part.
-    public internal(set) var messagesApplied = 0
+    public package(set) var messagesApplied = 0
     /// The number of readers' edits of which nothing stands.
-    public internal(set) var messagesRefused = 0
+    public package(set) var messagesRefused = 0
     /// The number of edits that were written to the conflict journal because they lost to readers' edits or were refused.
-    public internal(set) var conflicts = 0
+    public package(set) var conflicts = 0
     /// The number of those edits by their reasons: `laterEdit`, `laterDeletion`, `sameKey`, `valueTaken`, `parentNeeded` and `refused`.
-    public internal(set) var conflictReasons: [String: Int] = [:]
+    public package(set) var conflictReasons: [String: Int] = [:]
     /// What was pruned according to the retention settings; nil if nothing was.
-    public internal(set) var pruned: RetentionOutcome?
+    public package(set) var pruned: RetentionOutcome?
     public package(set) var requests: RequestUsage?
 }
 
@@ -124,7 +141,7 @@ extension ExportReport: RequestCounting {}
 extension ExportReport {
     /// This report of a run that found nothing new, after the run published a version to keep the freshness promise
     /// (``SyncEngine/setFreshness(_:)``).
-    func keepingFresh(as version: Int) -> ExportReport {
+    package func keepingFresh(as version: Int) -> ExportReport {
         var report = self
         (report.published, report.version, report.written, report.pruned) = (true, version, [], nil)
         return report
@@ -153,7 +170,7 @@ public struct ExportedDataset: Sendable, Encodable {
     /// The number of unchanged blocks that were copied from the last version; nil for a change asset.
     public let blocksReused: Int?
     /// The change asset, if one was written, alone or beside a snapshot asset.
-    public internal(set) var changes: ExportedChanges?
+    public package(set) var changes: ExportedChanges?
 }
 
 /// A change asset that an export wrote.
@@ -176,4 +193,8 @@ public struct RetentionOutcome: Sendable, Encodable {
     public let removedFiles: Int
     /// The size of the removed files, in bytes.
     public let bytesFreed: Int
+
+    package init(removedVersions: [Int], removedFiles: Int, bytesFreed: Int) {
+        (self.removedVersions, self.removedFiles, self.bytesFreed) = (removedVersions, removedFiles, bytesFreed)
+    }
 }

@@ -191,3 +191,16 @@ extension LocalTransaction {
         try changeLog.acknowledge(rewritten, of: schema, settling: doubt)
     }
 }
+
+extension SyncContext {
+    /// Returns the records that a zone's first version has besides its datasets: the freshness promise from `init`, and from the zone that it
+    /// continues the key ranges of devices.
+    func recordsOfFirstVersion(after token: ChangeToken?) async throws -> [CloudRecord] {
+        guard token == nil else { return [] }
+        let (last, note) = try database.read { (try $0.state.earlierZones().last, try $0.state.freshness()) }
+        let promise = signedZone == nil ? [] : [note.map { FreshnessRecord(interval: $0.interval).record }].compactMap(\.self)
+        guard let earlier = last, earlier.madeNext, let version = earlier.version else { return promise }
+        let state = try await cloud.records(in: ZoneID(earlier.zone, scope: zone.scope), at: version.number)
+        return promise + (state.record(KeyRangeRecord.recordName) == nil ? [] : [try KeyRangeRecord(state).record])
+    }
+}
