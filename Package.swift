@@ -65,11 +65,20 @@ let package = Package(
         .target(name: "StrictText", dependencies: ["Platform"], swiftSettings: house),
         // What travels: values only.
         .target(name: "SnapshotModel", dependencies: ["StrictText"], swiftSettings: house),
-        // The SQLite side; above it only the engine's door for an application's own connection imports GRDB.
+        // The SQLite side; above it only the engine's door for an application's own connection imports GRDB. First what reads the tables and keeps the
+        // settings, then tracking, merging and applying.
+        .target(
+            name: "LocalTables",
+            dependencies: [
+                "Platform", "SnapshotModel", "StrictText", "CSQLiteConfig",
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
+            ],
+            swiftSettings: house),
         .target(
             name: "LocalStore",
             dependencies: [
-                "Platform", "SnapshotModel", "StrictText", "CSQLiteConfig",
+                "LocalTables", "Platform", "SnapshotModel", "StrictText", "CSQLiteConfig",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ],
@@ -78,7 +87,8 @@ let package = Package(
         .target(
             name: "MaterializedViews",
             dependencies: [
-                "LocalStore", "SnapshotModel", "StrictText", .product(name: "GRDB", package: "GRDB.swift"), .product(name: "GRDBSQLite", package: "GRDB.swift"),
+                "LocalStore", "LocalTables", "SnapshotModel", "StrictText", .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ],
             swiftSettings: house),
         // The boxes of sealed zones: encryption, and the keyed hash of the cut rule. Apart from the format and the cloud, as assets, records and
@@ -126,14 +136,15 @@ let package = Package(
         .target(
             name: "SnapshotVersions",
             dependencies: [
-                "SnapshotModel", "LocalStore", "SnapshotFormat", "CloudStore", "Platform", "StrictText",
+                "SnapshotModel", "LocalStore", "LocalTables", "SnapshotFormat", "CloudStore", "Platform", "StrictText",
             ],
             swiftSettings: house),
         // What a run does: export, import, merge, messages, and the guards of each.
         .target(
             name: "SyncRuns",
             dependencies: [
-                "MaterializedViews", "SnapshotVersions", "SnapshotModel", "LocalStore", "SnapshotFormat", "Sealing", "CloudStore", "DirectoryCloud",
+                "MaterializedViews", "SnapshotVersions", "SnapshotModel", "LocalStore", "LocalTables", "SnapshotFormat", "Sealing", "CloudStore",
+                "DirectoryCloud",
                 "ObjectCloud", "Platform",
                 "StrictText",
                 .product(name: "GRDB", package: "GRDB.swift"),
@@ -144,7 +155,8 @@ let package = Package(
         .target(
             name: "SnapshotEngine",
             dependencies: [
-                "SyncRuns", "MaterializedViews", "SnapshotVersions", "SnapshotModel", "LocalStore", "SnapshotFormat", "Sealing", "CloudStore", "DirectoryCloud",
+                "SyncRuns", "MaterializedViews", "SnapshotVersions", "SnapshotModel", "LocalStore", "LocalTables", "SnapshotFormat", "Sealing", "CloudStore",
+                "DirectoryCloud",
                 "ObjectCloud",
                 "Platform",
                 "StrictText",
@@ -156,7 +168,8 @@ let package = Package(
         .target(
             name: "SnapshotHistory",
             dependencies: [
-                "SnapshotEngine", "SyncRuns", "SnapshotVersions", "SnapshotModel", "LocalStore", "SnapshotFormat", "CloudStore", "DirectoryCloud", "Platform",
+                "SnapshotEngine", "SyncRuns", "SnapshotVersions", "SnapshotModel", "LocalStore", "LocalTables", "SnapshotFormat", "CloudStore",
+                "DirectoryCloud", "Platform",
                 "StrictText",
             ],
             swiftSettings: house),
@@ -164,7 +177,8 @@ let package = Package(
         .target(
             name: "SnapshotTools",
             dependencies: [
-                "SnapshotHistory", "SnapshotEngine", "SyncRuns", "SnapshotVersions", "SnapshotModel", "LocalStore", "SnapshotFormat", "Sealing", "CloudStore",
+                "SnapshotHistory", "SnapshotEngine", "SyncRuns", "SnapshotVersions", "SnapshotModel", "LocalStore", "LocalTables", "SnapshotFormat", "Sealing",
+                "CloudStore",
                 "DirectoryCloud",
                 "ObjectCloud", "Platform", "StrictText",
                 .product(name: "Logging", package: "swift-log"),
@@ -174,7 +188,8 @@ let package = Package(
         .target(
             name: "SnapshotQuery",
             dependencies: [
-                "SnapshotTools", "SnapshotHistory", "SnapshotEngine", "SyncRuns", "SnapshotVersions", "SnapshotModel", "LocalStore", "SnapshotFormat",
+                "SnapshotTools", "SnapshotHistory", "SnapshotEngine", "SyncRuns", "SnapshotVersions", "SnapshotModel", "LocalStore", "LocalTables",
+                "SnapshotFormat",
                 "CloudStore",
                 "StrictText",
                 .product(name: "GRDB", package: "GRDB.swift"),
@@ -185,14 +200,15 @@ let package = Package(
         .target(
             name: "ProjectSharing",
             dependencies: [
-                "SnapshotEngine", "SyncRuns", "SnapshotVersions", "SnapshotModel", "LocalStore", "RecordZones", "CloudStore", "StrictText",
+                "SnapshotEngine", "SyncRuns", "SnapshotVersions", "SnapshotModel", "LocalStore", "LocalTables", "RecordZones", "CloudStore", "StrictText",
             ],
             swiftSettings: house),
         // Syncs whenever the database or the zone changes.
         .target(
             name: "SnapshotWatch",
             dependencies: [
-                "SnapshotEngine", "SyncRuns", "SnapshotVersions", "SnapshotModel", "LocalStore", "CloudStore", "DirectoryCloud", "Platform", "StrictText",
+                "SnapshotEngine", "SyncRuns", "SnapshotVersions", "SnapshotModel", "LocalStore", "LocalTables", "CloudStore", "DirectoryCloud", "Platform",
+                "StrictText",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: house),
@@ -200,7 +216,7 @@ let package = Package(
         .target(
             name: "CloudKitFacade",
             dependencies: [
-                "SnapshotEngine", "SyncRuns", "SnapshotVersions", "SnapshotModel", "LocalStore", "CloudStore", "StrictText",
+                "SnapshotEngine", "SyncRuns", "SnapshotVersions", "SnapshotModel", "LocalStore", "LocalTables", "CloudStore", "StrictText",
             ],
             swiftSettings: house),
         // What a user interface shows, as @Observable classes. A module above all products that it shows, and apart from them: the engine and the
@@ -263,7 +279,9 @@ let package = Package(
             name: "SealingTests", dependencies: ["Sealing", "TestSupport", .product(name: "Crypto", package: "swift-crypto")], swiftSettings: house),
         .testTarget(
             name: "LocalStoreTests",
-            dependencies: ["LocalStore", "Platform", "SnapshotModel", "StrictText", "TestSupport", .product(name: "GRDB", package: "GRDB.swift")],
+            dependencies: [
+                "LocalStore", "LocalTables", "Platform", "SnapshotModel", "StrictText", "TestSupport", .product(name: "GRDB", package: "GRDB.swift"),
+            ],
             swiftSettings: house),
         .testTarget(
             name: "SnapshotFormatTests", dependencies: ["SnapshotFormat", "Sealing", "SnapshotModel", "StrictText", "TestSupport"], swiftSettings: house),
@@ -313,7 +331,8 @@ let package = Package(
                 "SnapshotSync", "SnapshotVersions", "SnapshotEngine", "SyncRuns", "SnapshotTools", "SnapshotHistory", "SnapshotQuery", "ProjectSharing",
                 "SnapshotWatch",
                 "CloudKitFacade",
-                "SnapshotModel", "SnapshotFormat", "Sealing", "LocalStore", "RecordZones", "CloudStore", "DirectoryCloud", "Platform", "StrictText",
+                "SnapshotModel", "SnapshotFormat", "Sealing", "LocalStore", "LocalTables", "RecordZones", "CloudStore", "DirectoryCloud", "Platform",
+                "StrictText",
                 "CloudContract", "StoreConformance", "TestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Logging", package: "swift-log"),
@@ -334,7 +353,7 @@ let package = Package(
 // `make torture` optimises the modules that see each row and each byte: the tests then take a third less of the processor's time. The others, and the
 // tests themselves, would take longer to compile than that saves. Only there: SwiftPM refuses a dependency that has such flags.
 if Context.environment["SNAPSYNC_OPTIMISED"] != nil {
-    let optimised = ["StrictText", "SnapshotModel", "Platform", "Sealing", "SnapshotFormat", "LocalStore", "CloudStore", "DirectoryCloud"]
+    let optimised = ["StrictText", "SnapshotModel", "Platform", "Sealing", "SnapshotFormat", "LocalStore", "LocalTables", "CloudStore", "DirectoryCloud"]
     for target in package.targets where optimised.contains(target.name) { target.swiftSettings = house + [.unsafeFlags(["-O"])] }
 }
 

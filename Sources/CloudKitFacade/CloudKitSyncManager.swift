@@ -1,6 +1,6 @@
 public import CloudStore
 import Foundation
-import LocalStore
+import LocalTables
 public import SnapshotEngine
 public import SnapshotModel
 import SnapshotVersions

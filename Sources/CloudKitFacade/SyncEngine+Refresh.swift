@@ -1,4 +1,4 @@
-import LocalStore
+import LocalTables
 public import SnapshotEngine
 import SnapshotModel
 public import SyncRuns

@@ -1,6 +1,6 @@
 import Foundation
 import GRDB
-package import LocalStore
+package import LocalTables
 import SnapshotModel
 package import StrictText
 

@@ -1,6 +1,6 @@
 import GRDB
 import GRDBSQLite
-import LocalStore
+import LocalTables
 import StrictText
 
 /// A query whose rows fill a table.

@@ -1,6 +1,6 @@
 import CloudStore
 public import Foundation
-import LocalStore
+import LocalTables
 public import SnapshotEngine
 public import SnapshotModel
 import SnapshotVersions

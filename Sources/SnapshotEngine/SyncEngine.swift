@@ -2,6 +2,7 @@ public import CloudStore
 import DirectoryCloud
 public import GRDB
 package import LocalStore
+package import LocalTables
 package import Logging
 import MaterializedViews
 package import ObjectCloud
@@ -119,7 +120,7 @@ public final class SyncEngine: Sendable {
             let (settings, kept, files): (SyncSettings?, Int, [String]) = try database.write { transaction in
                 // An application that drops tables that it does not know leaves our triggers, with which nobody can write its own.
                 try transaction.settings.restoreTables()
-                if try !transaction.settings.exists(), try !transaction.tracking.triggeredTables().isEmpty {
+                if try !transaction.settings.exists(), try !transaction.triggeredTables().isEmpty {
                     try transaction.detach()
                     return (nil, 0, [])
                 }

@@ -1,5 +1,6 @@
 import CloudStore
 import LocalStore
+import LocalTables
 package import SnapshotEngine
 import SnapshotModel
 import SnapshotVersions

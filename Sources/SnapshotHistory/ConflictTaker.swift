@@ -1,4 +1,5 @@
 import LocalStore
+import LocalTables
 import SnapshotEngine
 import SnapshotFormat
 import SnapshotModel

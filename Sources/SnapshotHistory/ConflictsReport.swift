@@ -1,4 +1,5 @@
 import LocalStore
+import LocalTables
 public import SnapshotEngine
 import SnapshotFormat
 import SnapshotModel

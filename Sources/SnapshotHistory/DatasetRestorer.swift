@@ -1,6 +1,6 @@
 package import CloudStore
 package import LocalStore
-package import SnapshotEngine
+package import LocalTables
 import SnapshotFormat
 package import SnapshotModel
 package import SnapshotVersions

@@ -1,4 +1,5 @@
 import LocalStore
+import LocalTables
 package import SnapshotEngine
 import SnapshotFormat
 import SnapshotModel

@@ -1,5 +1,5 @@
 package import LocalStore
-import SnapshotEngine
+package import LocalTables
 package import SnapshotModel
 package import StrictText
 import SyncRuns

@@ -1,5 +1,5 @@
 package import CloudStore
-import LocalStore
+import LocalTables
 public import SnapshotEngine
 import SnapshotModel
 import SnapshotVersions

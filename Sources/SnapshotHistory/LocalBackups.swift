@@ -2,6 +2,7 @@ package import CloudStore
 import DirectoryCloud
 import Foundation
 import LocalStore
+import LocalTables
 package import SnapshotEngine
 import SnapshotFormat
 import SnapshotModel

@@ -1,5 +1,6 @@
 import CloudStore
 import LocalStore
+import LocalTables
 public import SnapshotEngine
 public import SnapshotModel
 import SnapshotVersions

@@ -1,6 +1,6 @@
 import CloudStore
-package import LocalStore
-package import SnapshotEngine
+import LocalStore
+package import LocalTables
 import SnapshotModel
 import SnapshotVersions
 import StrictText

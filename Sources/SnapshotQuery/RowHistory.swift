@@ -1,5 +1,5 @@
 import CloudStore
-import LocalStore
+import LocalTables
 import SnapshotFormat
 import SnapshotModel
 public import SnapshotTools

@@ -2,7 +2,6 @@ import CloudStore
 import Foundation
 public import GRDB
 import GRDBSQLite
-import SnapshotEngine
 public import SnapshotModel
 public import SnapshotHistory
 public import SnapshotTools

@@ -1,4 +1,5 @@
 package import LocalStore
+package import LocalTables
 package import SnapshotFormat
 package import SnapshotModel
 package import StrictText

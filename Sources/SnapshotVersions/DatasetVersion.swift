@@ -1,6 +1,6 @@
 package import CloudStore
 import Foundation
-package import LocalStore
+package import LocalTables
 package import SnapshotFormat
 package import SnapshotModel
 import StrictText

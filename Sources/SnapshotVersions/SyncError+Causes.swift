@@ -1,5 +1,5 @@
 public import CloudStore
-import LocalStore
+import LocalTables
 public import SnapshotModel
 public import StrictText
 

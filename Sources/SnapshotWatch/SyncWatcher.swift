@@ -1,6 +1,6 @@
 public import CloudStore
 public import Foundation
-import LocalStore
+import LocalTables
 public import SnapshotEngine
 import SnapshotVersions
 package import StrictText

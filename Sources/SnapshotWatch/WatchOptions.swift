@@ -1,4 +1,3 @@
-public import SnapshotEngine
 public import StrictText
 public import SyncRuns
 

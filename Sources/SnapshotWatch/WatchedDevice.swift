@@ -2,6 +2,7 @@ import CloudStore
 import DirectoryCloud
 import Foundation
 import LocalStore
+import LocalTables
 import SnapshotEngine
 import SnapshotModel
 import SnapshotVersions

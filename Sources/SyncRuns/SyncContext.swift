@@ -1,5 +1,6 @@
 package import CloudStore
-package import LocalStore
+import LocalStore
+package import LocalTables
 package import Logging
 import SnapshotModel
 import SnapshotVersions

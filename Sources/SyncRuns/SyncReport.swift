@@ -1,4 +1,5 @@
 package import LocalStore
+package import LocalTables
 public import ObjectCloud
 package import SnapshotModel
 import SnapshotVersions

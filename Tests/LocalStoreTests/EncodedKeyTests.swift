@@ -1,4 +1,5 @@
 import GRDB
+@testable import LocalTables
 import SnapshotModel
 import TestSupport
 import Testing

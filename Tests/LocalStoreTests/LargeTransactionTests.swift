@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+@testable import LocalTables
 import SnapshotModel
 import TestSupport
 import Testing

@@ -1,4 +1,5 @@
 @testable import LocalStore
+@testable import LocalTables
 import SnapshotModel
 import TestSupport
 import Testing

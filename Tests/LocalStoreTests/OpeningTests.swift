@@ -1,5 +1,6 @@
 import Foundation
 import LocalStore
+import LocalTables
 import StrictText
 import TestSupport
 import Testing

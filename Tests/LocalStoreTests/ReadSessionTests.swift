@@ -1,4 +1,5 @@
 import GRDB
+@testable import LocalTables
 import Platform
 import SnapshotModel
 import Synchronization

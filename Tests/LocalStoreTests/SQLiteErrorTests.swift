@@ -1,4 +1,5 @@
 import GRDB
+@testable import LocalTables
 import StrictText
 @testable import LocalStore
 import TestSupport

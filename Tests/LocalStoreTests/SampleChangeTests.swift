@@ -1,4 +1,5 @@
 import LocalStore
+@testable import LocalTables
 import SnapshotModel
 import StrictText
 import TestSupport

@@ -1,4 +1,5 @@
 import LocalStore
+import LocalTables
 import SnapshotModel
 import StrictText
 import TestSupport

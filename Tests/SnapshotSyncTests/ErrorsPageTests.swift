@@ -1,6 +1,7 @@
 import CloudStore
 import Foundation
 import LocalStore
+import LocalTables
 import SnapshotFormat
 import StrictText
 import TestSupport

@@ -149,7 +149,7 @@ import Testing
         for command in ["check", "sync", "status"] {
             let run = try scene.run("\(command) a.db")
             #expect(
-                run.status == 66 && run.errorText.contains("t still have triggers of snapsync") && run.errorText.contains("snapsync detach a.db"),
+                run.status == 66 && run.errorText.contains("are still on t: no program can write there") && run.errorText.contains("snapsync detach a.db"),
                 "\(run.errorText)")
         }
         #expect(try scene.succeed("detach a.db") == "a.db was not set up for syncing; the triggers that snapsync had left there are removed\n")

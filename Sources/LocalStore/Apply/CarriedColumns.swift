@@ -1,4 +1,5 @@
 import GRDB
+package import LocalTables
 package import SnapshotModel
 import StrictText
 
@@ -33,7 +34,7 @@ package final class CarriedColumns {
         self.transaction = transaction
         self.schema = schema
         self.missing = missing
-        guard !columns.isEmpty, let id = try transaction.tracking.id(of: schema) else { return nil }
+        guard !columns.isEmpty, let id = try transaction.trackingID(schema) else { return nil }
         table = "snapsync_carried_\(id)"
         let defaults = try transaction.tables.requiredDefaults(of: schema), unpublished = Set(transaction.missingColumns[schema.name] ?? [])
         self.unpublished = unpublished
@@ -115,7 +116,7 @@ package final class CarriedColumns {
         _ columns: [Int], ofRows condition: String, of schema: DatasetSchema, in transaction: LocalTransaction, order: Order,
         as cause: ChangeCause = .carried
     ) throws {
-        guard let id = try transaction.tracking.id(of: schema) else { return }
+        guard let id = try transaction.trackingID(schema) else { return }
         let key = schema.keySQL.value(of: "t"), stamp = schema.ownInstantSQL
         let instant =
             switch order {
@@ -143,7 +144,7 @@ package final class CarriedColumns {
 ///
 /// A temporary table holds their keys during the import.
 package struct DefaultedRows: TransactionPart {
-    let transaction: LocalTransaction
+    package let transaction: LocalTransaction
 
     /// Starts to note keys in this transaction, if the dataset's table has such columns.
     package func begin(of schema: DatasetSchema) throws {

@@ -1,5 +1,6 @@
 import GRDB
 import GRDBSQLite
+import LocalTables
 package import SnapshotModel
 import StrictText
 

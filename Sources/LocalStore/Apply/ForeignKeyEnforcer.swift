@@ -1,4 +1,5 @@
 import GRDB
+package import LocalTables
 package import SnapshotModel
 import StrictText
 
@@ -12,7 +13,7 @@ import StrictText
 /// enforced in an import of a version: their rows are as the version has them. A file and an earlier version that break them are refused.
 package struct ForeignKeyEnforcer {
     private let transaction: LocalTransaction
-    private let keys: [ForeignKey]
+    private let keys: [TableReference]
     private let datasets: Set<ExactText>
     private let takesVersion: Bool
     private let hint: String?
@@ -33,7 +34,7 @@ package struct ForeignKeyEnforcer {
         self.takesVersion = takesVersion
         let datasets = Set(schemas.map { $0.table.folded })
         self.datasets = datasets
-        let all = try ForeignKey.all(transaction.db)
+        let all = try TableReference.all(transaction.db)
 
         // Tables that may lose rows: those of the datasets, and those that lose rows by CASCADE from a table that may lose rows.
         var losing = datasets
@@ -104,9 +105,9 @@ package struct ForeignKeyEnforcer {
         if !keys.isEmpty { try db.execute(sql: "DROP TABLE IF EXISTS temp.snapsync_dangling; DROP TABLE IF EXISTS temp.snapsync_referred") }
     }
 
-    private func isHeld(_ key: ForeignKey) -> String { held[key.number] ?? "FALSE" }
+    private func isHeld(_ key: TableReference) -> String { held[key.number] ?? "FALSE" }
 
-    private func apply(_ key: ForeignKey, _ db: Database) throws {
+    private func apply(_ key: TableReference, _ db: Database) throws {
         let isNew = "\(key.isDangling) AND NOT EXISTS (SELECT 1 \(key.dangled) AND NOT d.isHeld)"
         if let schema = movable[key.number] {
             let parent = "FROM \(key.parent.sqlIdentifier) p WHERE \(schema.keySQL.matches("p", "(SELECT d.parent \(key.referred))"))"
@@ -117,7 +118,7 @@ package struct ForeignKeyEnforcer {
     }
 
     /// Says how many rows refer to a row that has just been held.
-    private func noteHeldParents(of key: ForeignKey, _ db: Database) throws {
+    private func noteHeldParents(of key: TableReference, _ db: Database) throws {
         let condition = "\(key.isDangling) AND NOT EXISTS (SELECT 1 \(key.dangled)) AND \(isHeld(key))"
         let count = try Int.fetchOne(db, sql: "SELECT count(*) FROM \(key.child.sqlIdentifier) c WHERE \(condition)") ?? 0
         guard count > 0 else { return }
@@ -130,7 +131,7 @@ package struct ForeignKeyEnforcer {
     ///
     /// - Parameter value: for ON UPDATE, the new value of a parent's column; nil if the parent is gone.
     private func apply(
-        _ action: String, to key: ForeignKey, where isNew: String, _ db: Database, value: (((child: String, parent: String)) -> String)? = nil
+        _ action: String, to key: TableReference, where isNew: String, _ db: Database, value: (((child: String, parent: String)) -> String)? = nil
     ) throws {
         let child = key.child.sqlIdentifier
         func set(_ value: ((child: String, parent: String)) throws -> String) throws {
@@ -151,7 +152,7 @@ package struct ForeignKeyEnforcer {
         }
     }
 
-    private func refuse(_ key: ForeignKey, _ action: String, where isNew: String, in db: Database) throws {
+    private func refuse(_ key: TableReference, _ action: String, where isNew: String, in db: Database) throws {
         let count = try Int.fetchOne(db, sql: "SELECT count(*) FROM \(key.child.sqlIdentifier) c WHERE \(isNew)") ?? 0
         if takesVersion, count > 0, datasets.contains(key.child.folded) {
             transaction.triggerNotices.append(
@@ -169,10 +170,34 @@ package struct ForeignKeyEnforcer {
     }
 }
 
-extension ForeignKey {
+extension TableReference {
     /// The reference of row `c` of the child table among those that led nowhere before the import.
     fileprivate var dangled: String { "FROM temp.snapsync_dangling d WHERE d.key = \(number) AND d.target = \(target)" }
 
     /// The reference of row `c` of the child table, with the key of the parent to which it led before the import.
     fileprivate var referred: String { "FROM temp.snapsync_referred d WHERE d.key = \(number) AND d.target = \(target)" }
+}
+
+extension ForeignKeyLookup {
+    /// The datasets that have child datasets and from which something was deleted here, or changed if children refer to other columns than the key. An
+    /// import may bring children that need the rows as they were.
+    package func deletedParents(among schemas: [DatasetSchema]) throws -> Set<String> {
+        let changed = try schemas.filter { try transaction.changeLog.hasChanges(of: $0) || transaction.changeLog.hasEntries([$0]) }
+        guard !changed.isEmpty else { return [] }
+        let tables = Set(schemas.map { $0.table.folded })
+        let keys = try foreignKeys().filter { tables.contains($0.child.folded) }
+        let losing = try changed.filter { schema in
+            let references = keys.filter { $0.parent.folded == schema.table.folded }, keyColumns = Set(schema.keyColumns.map(\.column.folded))
+            guard !references.isEmpty, let id = try trackingID(schema) else { return false }
+            if references.contains(where: { !keyColumns.isSuperset(of: $0.columns.map(\.parent.folded)) }) { return true }
+            let table = schema.table.sqlIdentifier, key = schema.keySQL
+            return try Bool.fetchOne(
+                db,
+                sql: """
+                    SELECT EXISTS (SELECT 1 FROM snapsync_changes WHERE dataset = ?1 AND state = \(TrackedState.deleted))
+                        OR EXISTS (SELECT 1 FROM snapsync_log l WHERE dataset = ?1 AND NOT EXISTS (SELECT 1 FROM \(table) t WHERE \(key.matches("t", key.unlogged("l.key")))))
+                    """, arguments: [id]) ?? false
+        }
+        return Set(losing.map(\.name))
+    }
 }

@@ -1,4 +1,5 @@
 import GRDB
+package import LocalTables
 package import SnapshotModel
 import StrictText
 
@@ -65,7 +66,7 @@ package final class StashedRows {
 
     /// Creates the temporary table with the rows of which no change is tracked.
     package func createUntracked() throws {
-        let id = try transaction.tracking.id(of: schema) ?? 0
+        let id = try transaction.trackingID(schema) ?? 0
         try create(where: "NOT EXISTS (SELECT 1 FROM main.snapsync_changes c WHERE c.dataset = \(id) AND c.key = \(key.value(of: "t")))")
     }
 

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import LocalTables
 package import SnapshotModel
 package import StrictText
 

@@ -1,4 +1,5 @@
 import GRDB
+import LocalTables
 import SnapshotModel
 package import StrictText
 

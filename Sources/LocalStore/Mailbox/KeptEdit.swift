@@ -1,3 +1,4 @@
+import LocalTables
 package import SnapshotModel
 import StrictText
 

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+package import LocalTables
 package import SnapshotModel
 package import StrictText
 
@@ -7,7 +8,7 @@ package import StrictText
 ///
 /// Each has a number. A message repeats all of them, and a commit says up to which number they are decided.
 package struct SentEdits: TransactionPart {
-    let transaction: LocalTransaction
+    package let transaction: LocalTransaction
 
     /// The file of the last message.
     package struct File: Codable, Hashable, Sendable {

@@ -1,4 +1,5 @@
 import GRDB
+package import LocalTables
 package import SnapshotModel
 import StrictText
 
@@ -14,10 +15,10 @@ package struct DatasetLinks {
         /// The positions of the parent's columns that are referred to.
         package let parentColumns: Set<Int>
         private let transaction: LocalTransaction
-        private let key: ForeignKey
+        private let key: TableReference
         private let schemas: (child: DatasetSchema, parent: DatasetSchema)
 
-        init?(_ transaction: LocalTransaction, _ key: ForeignKey, among datasets: [DatasetSchema]) throws {
+        init?(_ transaction: LocalTransaction, _ key: TableReference, among datasets: [DatasetSchema]) throws {
             guard let child = datasets.firstIndex(where: { $0.table.folded == key.child.folded }),
                 let parent = datasets.firstIndex(where: { $0.table.folded == key.parent.folded })
             else { return nil }

@@ -1,4 +1,5 @@
 import GRDB
+package import LocalTables
 package import SnapshotModel
 package import StrictText
 
@@ -81,7 +82,7 @@ package final class OwnEdits: EditSource {
         links = try DatasetLinks(transaction, datasets)
         touched = datasets.map { _ in [] }
         for (index, schema) in datasets.enumerated() {
-            guard try transaction.changeLog.hasChanges(of: schema), let id = try transaction.tracking.id(of: schema) else { continue }
+            guard try transaction.changeLog.hasChanges(of: schema), let id = try transaction.trackingID(schema) else { continue }
             parts.append(Part(index: index, schema: schema, id: id, rows: try StashedRows(transaction, schema, table: "snapsync_edits_\(index)")))
         }
         if !isReading { overwritten = try transaction.waiting.takeOverwritten(of: datasets) }
@@ -300,7 +301,7 @@ package final class OwnEdits: EditSource {
             }
         }
         for (index, rows) in parents {
-            guard let id = try transaction.tracking.id(of: datasets[index]) else { continue }
+            guard let id = try transaction.trackingID(datasets[index]) else { continue }
             let key = datasets[index].keySQL.value(of: "p")
             try db.execute(
                 sql: """
@@ -323,7 +324,7 @@ package final class OwnEdits: EditSource {
 
     /// The row that this device's table had before the import, if a row of an edit refers to it.
     package func lastParent(_ place: RowPlace) throws -> VersionRow? {
-        guard let rows = parents[place.dataset], let id = try transaction.tracking.id(of: datasets[place.dataset]) else { return nil }
+        guard let rows = parents[place.dataset], let id = try transaction.trackingID(datasets[place.dataset]) else { return nil }
         let sink = RowValues()
         guard try transaction.rows.lookup(of: rows.stashed).give(place.key, to: sink) else { return nil }
         let seen = try base(of: place.key, id: id)

@@ -1,3 +1,4 @@
+package import LocalTables
 package import SnapshotModel
 import StrictText
 

@@ -1,4 +1,5 @@
 import GRDB
+import LocalTables
 package import SnapshotModel
 package import StrictText
 

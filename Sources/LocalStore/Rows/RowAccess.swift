@@ -1,4 +1,5 @@
 import GRDB
+package import LocalTables
 package import SnapshotModel
 package import StrictText
 
@@ -6,7 +7,7 @@ package import StrictText
 ///
 /// Sees the changes of its transaction. Does not enforce foreign keys (``ForeignKeyEnforcer``).
 package struct RowAccess: TransactionPart {
-    let transaction: LocalTransaction
+    package let transaction: LocalTransaction
 
     /// Deletes every entity of a dataset and returns an applier for the new ones.
     package func replaceAll(of schema: DatasetSchema) throws -> EntityApplier {

@@ -1,4 +1,5 @@
 import GRDB
+package import LocalTables
 package import SnapshotModel
 package import StrictText
 
@@ -6,11 +7,11 @@ package import StrictText
 ///
 /// Source: docs/local-tables.md for the columns and their codes.
 package struct ChangeLog: TransactionPart {
-    let transaction: LocalTransaction
+    package let transaction: LocalTransaction
 
     /// The sequence number of the last log entry of any dataset; 0 before the first. Every change by any program raises it.
     package func lastSequence() throws -> Int64 {
-        guard try transaction.tracking.hasTables() else { return 0 }
+        guard try transaction.hasTrackingTables() else { return 0 }
         return try Int64.fetchOne(db, sql: "SELECT max(ifnull((SELECT max(seq) FROM snapsync_log), 0), ifnull((SELECT max(seq) FROM snapsync_changes), 0))")
             ?? 0
     }
@@ -503,7 +504,7 @@ package struct ChangeLog: TransactionPart {
     /// Whether every change of a dataset since the applied version is tracked. Does not read the changes.
     package func isComplete(of schema: DatasetSchema) throws -> Bool {
         // Triggers cannot follow some tables. Runs compare all rows of such a table, and track the differences like other changes.
-        guard try transaction.tracking.hasTables(), let id = try trackingID(schema), try UniqueKey.others(db, schema) != nil else { return false }
+        guard try transaction.hasTrackingTables(), let id = try trackingID(schema), try UniqueKey.others(db, schema) != nil else { return false }
         return try KeyedStatement(db, "SELECT isComplete FROM snapsync_tracking WHERE id = ?").bind(.integer(id)).integer() == Completeness.complete.rawValue
     }
 
@@ -536,7 +537,7 @@ package struct ChangeLog: TransactionPart {
     }
 
     package func summary(of schema: DatasetSchema) throws -> TrackedChanges {
-        guard try transaction.tracking.hasTables(), let id = try trackingID(schema) else { return TrackedChanges(isComplete: false, count: 0, lastSequence: 0) }
+        guard try transaction.hasTrackingTables(), let id = try trackingID(schema) else { return TrackedChanges(isComplete: false, count: 0, lastSequence: 0) }
         let isComplete = try isComplete(of: schema)
         let table = schema.table.sqlIdentifier, key = schema.keySQL
         let count =

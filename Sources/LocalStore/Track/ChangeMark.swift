@@ -1,4 +1,5 @@
 import GRDB
+import LocalTables
 
 /// A fingerprint of what a sync depends on in the database. It changes when a tracked row, the schema or a setting changes.
 ///

@@ -1,4 +1,5 @@
 import GRDB
+import LocalTables
 package import SnapshotModel
 import StrictText
 
@@ -10,7 +11,7 @@ package struct ChangeTracking: TransactionPart {
 
     /// Whether ``install(_:)`` has nothing to do: all tables and triggers exist and are as expected.
     package func isInstalled(_ schemas: [DatasetSchema]) throws -> Bool {
-        guard try hasTables(), try transaction.rowids.isQuiet(schemas) else { return false }
+        guard try transaction.hasTrackingTables(), try transaction.rowids.isQuiet(schemas) else { return false }
         return try schemas.allSatisfy { schema in
             guard let id = try trackingID(schema) else { return false }
             guard let triggers = try ChangeTriggers(db, schema, id: id) else { return true }
@@ -23,7 +24,7 @@ package struct ChangeTracking: TransactionPart {
     ///
     /// - Returns: the names of the datasets whose triggers were missing or changed.
     package func install(_ schemas: [DatasetSchema]) throws -> [String] {
-        let isWhole = try hasTables()
+        let isWhole = try transaction.hasTrackingTables()
         for table in LocalTable.trackingTables { try table.create(in: db) }
         try LocalTable.waiting.create(in: db)
         var mended: [String] = [], moved: [(schema: DatasetSchema, id: Int64, before: DatasetSchema)] = []
@@ -52,7 +53,7 @@ package struct ChangeTracking: TransactionPart {
             try db.execute(
                 sql: """
                     INSERT INTO snapsync_log(dataset, key, clock, seen, changed)
-                    SELECT \(id), \(key.logged(of: "b")), \(ChangeTriggers.clock), \(stamp ?? "NULL"), \(LogEntryKind.touched)
+                    SELECT \(id), \(key.logged(of: "b")), \(LogSQL.clock), \(stamp ?? "NULL"), \(LogEntryKind.touched)
                     FROM \(before.table.sqlIdentifier) b WHERE NOT EXISTS (SELECT 1 FROM \(schema.table.sqlIdentifier) t WHERE \(key.isSame("t", "b")))
                     """)
         }
@@ -84,23 +85,13 @@ package struct ChangeTracking: TransactionPart {
 
     /// Ends the tracking of one dataset.
     func remove(_ schema: DatasetSchema) throws {
-        guard try hasTables(), let id = try trackingID(schema) else { return }
+        guard try transaction.hasTrackingTables(), let id = try trackingID(schema) else { return }
         for trigger in try installedTriggers(schema) { try db.execute(sql: "DROP TRIGGER \(trigger.name.sqlIdentifier)") }
         for table in [LocalTable.log, .changes, .tombstones, .instants, .held, .own, .sent] where try db.hasTable(table.name) {
             try db.execute(sql: "DELETE FROM \(table.name) WHERE dataset = ?", arguments: [id])
         }
         try db.execute(sql: "DELETE FROM snapsync_tracking WHERE id = ?", arguments: [id])
         transaction.trackingIDs[schema.name] = nil
-    }
-
-    /// The application's tables that have triggers of the toolkit.
-    package func triggeredTables() throws -> [String] {
-        try String.fetchAll(
-            db,
-            sql: """
-                SELECT DISTINCT tbl_name FROM main.sqlite_schema
-                WHERE type = 'trigger' AND name LIKE 'snapsync\\_%' ESCAPE '\\' AND tbl_name NOT LIKE 'snapsync\\_%' ESCAPE '\\' ORDER BY 1
-                """)
     }
 
     /// Drops the triggers and the tables.
@@ -188,26 +179,6 @@ package struct ChangeTracking: TransactionPart {
         }
     }
 
-    private static let trackingTableCount = """
-        SELECT count(*) FROM (\(LocalTable.trackingTables.map { "SELECT '\($0.name)' AS name" }.joined(separator: " UNION ALL "))) x
-        WHERE EXISTS (SELECT 1 FROM pragma_table_list(x.name) WHERE schema = 'main' AND type = 'table')
-        """
-
-    /// Whether all tracking tables exist.
-    func hasTables() throws -> Bool {
-        try KeyedStatement(db, Self.trackingTableCount).integer() == Int64(LocalTable.trackingTables.count)
-    }
-
-    /// The number that stands for a dataset in the tracking tables; nil if the dataset is not tracked.
-    func id(of schema: DatasetSchema) throws -> Int64? {
-        if let known = transaction.trackingIDs[schema.name] { return known }
-        guard try hasTables(), let id = try KeyedStatement(db, "SELECT id FROM snapsync_tracking WHERE dataset = ?").bind(.text(schema.name)).integer() else {
-            return nil
-        }
-        transaction.trackingIDs[schema.name] = id
-        return id
-    }
-
     /// The triggers of a dataset, on whatever table they are: SQLite leaves them on a table that was renamed, in whose place there may be another.
     func installedTriggers(_ schema: DatasetSchema) throws -> [OwnTrigger] {
         let beginning = "snapsync_\(schema.name)_"
@@ -227,7 +198,7 @@ package struct ChangeTracking: TransactionPart {
     package func importing<T>(_ schemas: [DatasetSchema], isRefusable: Bool = false, then finish: () throws -> Void = {}, _ work: () throws -> T) throws -> T {
         try transaction.observe(schemas)
         func body() throws -> T { try keepingOwnColumns(of: schemas, work) }
-        return try settingChecks(off: transaction.ignoresChecks) {
+        return try transaction.settingChecks(off: transaction.ignoresChecks) {
             let triggers = try ApplicationTriggers(db)
             guard triggers.isEmpty else {
                 return try TriggerReplay(transaction, of: schemas, triggers).run(noting: false, refusing: isRefusable, then: { try end(schemas, finish) }, body)
@@ -240,15 +211,6 @@ package struct ChangeTracking: TransactionPart {
                 return result
             }
         }
-    }
-
-    /// Runs `body` with CHECK constraints as they are, or without them.
-    func settingChecks<T>(off isOff: Bool, _ body: () throws -> T) throws -> T {
-        let wereOff = try Bool.fetchOne(db, sql: "PRAGMA ignore_check_constraints") ?? false
-        guard isOff != wereOff, isOff || transaction.ignoresChecks else { return try body() }
-        try db.execute(sql: "PRAGMA ignore_check_constraints = \(isOff ? "ON" : "OFF")")
-        defer { try? db.execute(sql: "PRAGMA ignore_check_constraints = \(wereOff ? "ON" : "OFF")") }
-        return try body()
     }
 
     /// Runs `work`, whose changes are this device's own: rows that differ afterwards are logged as changed now.
@@ -269,7 +231,7 @@ package struct ChangeTracking: TransactionPart {
     /// Ends a change that the toolkit made: runs `finish` for tables that are not synced, and moves the generated keys of new rows past those
     /// that exist.
     private func end(_ schemas: [DatasetSchema], _ finish: () throws -> Void) throws {
-        try settingChecks(off: false, finish)
+        try transaction.settingChecks(off: false, finish)
         try transaction.keyRanges.advance(schemas)
     }
 
@@ -324,7 +286,7 @@ struct OwnColumns {
         db = transaction.db
         self.schema = schema
         let own = try TableColumns(db, schema.table)?.undescribed(by: schema) ?? []
-        let id = try transaction.tracking.id(of: schema), dataset = id ?? Int64(number)
+        let id = try transaction.trackingID(schema), dataset = id ?? Int64(number)
         isLasting = id != nil
         let copied =
             try isLasting && db.hasTable(LocalTable.own.name)
@@ -338,7 +300,7 @@ struct OwnColumns {
         } else {
             try db.execute(sql: "CREATE TEMP TABLE IF NOT EXISTS \(LocalTable.own.name)\(LocalTable.own.definition)")
         }
-        let table = "main.\(schema.table.sqlIdentifier)", key = schema.keySQL, now = "\(ChangeTriggers.clock) * 1000"
+        let table = "main.\(schema.table.sqlIdentifier)", key = schema.keySQL, now = "\(LogSQL.clock) * 1000"
         entries = "\(isLasting ? "main" : "temp").\(LocalTable.own.name) AS k WHERE k.dataset = \(dataset)"
         isThere = "EXISTS (SELECT 1 FROM \(table) t WHERE \(key.matches("t", "k.key")))"
         isOld = try "k.at < \(now) - \(ConflictJournal.retention) AND NOT \(transaction.held.isHeld("k.key", of: schema))"

@@ -1,4 +1,5 @@
 import GRDB
+import LocalTables
 import SnapshotModel
 import StrictText
 
@@ -20,8 +21,6 @@ struct ChangeTriggers {
     static let groupSize = 5
     /// The entry of an update is the number of the group times this, plus a bit for each of its columns.
     static let groupFactor: Int64 = 32
-    /// How many columns one number of the text about a found row tells apart.
-    static let maskSize = 60
 
     /// The triggers of a dataset; nil if its table has a unique index on expressions that ``IndexText`` does not understand.
     ///
@@ -52,8 +51,8 @@ struct ChangeTriggers {
         let isSameKey = key.isSame("t", "NEW"), isThere = "EXISTS (SELECT 1 FROM \(table) t WHERE \(isSameKey))"
         let compared = try ComparedColumns(db, schema, key: key)
         var statements = [
-            trigger("insert", "AFTER INSERT", body: note("\(key.logged(of: "NEW")), \(Self.clock), \(new), NULL, \(LogEntryKind.inserted)")),
-            trigger("delete", "AFTER DELETE", body: note("\(key.logged(of: "OLD")), \(Self.clock), NULL, \(old), \(LogEntryKind.touched)")),
+            trigger("insert", "AFTER INSERT", body: note("\(key.logged(of: "NEW")), \(LogSQL.clock), \(new), NULL, \(LogEntryKind.inserted)")),
+            trigger("delete", "AFTER DELETE", body: note("\(key.logged(of: "OLD")), \(LogSQL.clock), NULL, \(old), \(LogEntryKind.touched)")),
         ]
         for start in stride(from: 0, to: names.count, by: Self.groupSize) {
             let group = Array(Self.positions(schema, group: start / Self.groupSize))
@@ -62,15 +61,15 @@ struct ChangeTriggers {
             statements.append(
                 trigger(
                     "update\(start / Self.groupSize)", "AFTER UPDATE OF \(group.map { names[$0] }.joined(separator: ", "))",
-                    body: note("\(key.logged(of: "NEW")), \(Self.clock), \(changedStamp), \(old), \(changed)"),
+                    body: note("\(key.logged(of: "NEW")), \(LogSQL.clock), \(changedStamp), \(old), \(changed)"),
                     when: scoped(group.map { compared.differ($0, in: "NEW", "OLD") }.joined(separator: " OR "), of: group, "new", "old")))
         }
         // SQLite runs the trigger first that was made last. The entry of the new key has to come before those of changed columns.
         statements.append(
             trigger(
                 "rename", "AFTER UPDATE OF \(changedKey)",
-                body: note("\(key.logged(of: "OLD")), \(Self.clock), NULL, \(old), \(LogEntryKind.touched)")
-                    + " " + note("\(key.logged(of: "NEW")), \(Self.clock), \(changedStamp), NULL, \(LogEntryKind.inserted)"),
+                body: note("\(key.logged(of: "OLD")), \(LogSQL.clock), NULL, \(old), \(LogEntryKind.touched)")
+                    + " " + note("\(key.logged(of: "NEW")), \(LogSQL.clock), \(changedStamp), NULL, \(LogEntryKind.inserted)"),
                 when: key.differs("OLD", "NEW")))
         // The timestamp of the stored row under the key of another row.
         func storedStamp(of row: String) -> String {
@@ -80,8 +79,8 @@ struct ChangeTriggers {
         //
         // REPLACE runs no delete trigger for the row that it replaces under the same key. The new row's instant must be later than that row's, and
         // only columns that differ are changed.
-        let masks = stride(from: 0, to: names.count, by: Self.maskSize).map { start in
-            let part = Array(start..<min(start + Self.maskSize, names.count))
+        let masks = stride(from: 0, to: names.count, by: LogSQL.maskSize).map { start in
+            let part = Array(start..<min(start + LogSQL.maskSize, names.count))
             let bits = part.map { "(\(compared.differ($0, in: "NEW", "s"))) * \(1 << ($0 - start))" }.joined(separator: " + ")
             return scoped("(SELECT \(bits) FROM \(table) s WHERE \(key.isSame("s", "NEW")))", of: part, "s", "new")
         }
@@ -93,7 +92,8 @@ struct ChangeTriggers {
         for (number, unique) in others.enumerated() {
             // Of a partial index, several rows may have the values.
             let rows = "FROM \(table) t WHERE \(unique.isTakenFrom) AND \(key.differs("t", "NEW"))"
-            let body = "\(insertion) SELECT \(id), \(key.logged(of: "t")), \(Self.clock), NULL, \(storedStamp(of: "t")), \(LogEntryKind.mayBeReplaced) \(rows);"
+            let values = "\(key.logged(of: "t")), \(LogSQL.clock), NULL, \(storedStamp(of: "t")), \(LogEntryKind.mayBeReplaced)"
+            let body = "\(insertion) SELECT \(id), \(values) \(rows);"
             let names = unique.columns.map(\.sqlIdentifier).joined(separator: ", ")
             let update = names.isEmpty ? "BEFORE UPDATE" : "BEFORE UPDATE OF \(names)"
             for (name, event) in [("replace\(number)", "BEFORE INSERT"), ("replace\(number)_update", update)] {
@@ -102,11 +102,6 @@ struct ChangeTriggers {
         }
         self.statements = statements
     }
-
-    /// Milliseconds since 1970 by SQLite's own clock, which is the same in every program that writes the table.
-    ///
-    /// `julianday` is exact to 40 us, so rounding gives the same millisecond as `strftime` in the same statement.
-    static let clock = "CAST((julianday('now') - 2440587.5) * 86400000 + 0.5 AS INTEGER)"
 
     /// The positions of the columns of a group. Columns of the key are among them: one key may have two spellings, as 1 and 1.0.
     static func positions(_ schema: DatasetSchema, group: Int) -> Range<Int> {
@@ -123,7 +118,7 @@ struct ChangeTriggers {
     static func positions(ofMask text: UnsafeRawBufferPointer) -> [Int] {
         text.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false).enumerated().flatMap { number, part in
             let bits = UInt64(String(decoding: part, as: UTF8.self)) ?? .max
-            return (0..<maskSize).filter { bits & 1 << UInt64($0) != 0 }.map { number * maskSize + $0 }
+            return (0..<LogSQL.maskSize).filter { bits & 1 << UInt64($0) != 0 }.map { number * LogSQL.maskSize + $0 }
         }
     }
 

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+package import LocalTables
 import Platform
 package import SnapshotModel
 import StrictText
@@ -9,7 +10,7 @@ import StrictText
 /// They stay there until the next `init` of the same database with the same zone. The first import after that merges them and
 /// then deletes them.
 package struct DetachedChanges: TransactionPart {
-    let transaction: LocalTransaction
+    package let transaction: LocalTransaction
 
     static let table = LocalTable.detached.name
 
@@ -20,7 +21,7 @@ package struct DetachedChanges: TransactionPart {
     ///
     /// - Returns: how many changes are kept.
     package func keep(of settings: SyncSettings) throws -> Int {
-        guard try transaction.tracking.hasTables() else { return 0 }
+        guard try transaction.hasTrackingTables() else { return 0 }
         try transaction.changeLog.consolidate(of: settings.datasets)
         let hasVersion = try transaction.state.applied() != nil
         guard try hasVersion || db.hasTable(Self.table) else { return 0 }

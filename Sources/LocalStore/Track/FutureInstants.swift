@@ -1,4 +1,5 @@
 import GRDB
+import LocalTables
 package import SnapshotModel
 package import StrictText
 
@@ -9,7 +10,7 @@ package struct FutureInstants: TransactionPart {
 
     /// Whether ``correct(of:now:)`` has anything to do.
     package func exist(of schemas: [DatasetSchema], now: Instant) throws -> Bool {
-        guard try transaction.tracking.hasTables() else { return false }
+        guard try transaction.hasTrackingTables() else { return false }
         if try transaction.changeLog.hasEntry(after: now) { return true }
         let late = try KeyedStatement(db, "SELECT EXISTS (SELECT 1 FROM snapsync_changes WHERE dataset = ? AND at > ?)")
         return try schemas.contains { schema in
@@ -124,7 +125,7 @@ private struct FutureChanges {
     static func limit(_ now: Instant) -> Int64 { now.microseconds + 999 }
 
     init?(_ transaction: LocalTransaction, _ schema: DatasetSchema, now: Instant) throws {
-        guard let id = try transaction.tracking.id(of: schema) else { return nil }
+        guard let id = try transaction.trackingID(schema) else { return nil }
         let version = try transaction.datasetStates.versionTime(of: schema)?.microseconds
         let hasSent = try transaction.db.hasTable(LocalTable.sent.name)
         seen = Self.seen(schema, hasSent: hasSent)

@@ -1,3 +1,4 @@
+import LocalTables
 /// A hash table from keys to instants, with 24 bytes for each slot.
 ///
 /// Its variables lie behind a pointer: for those of a class, Swift checks at each change that no other one is under way. Not thread-safe.

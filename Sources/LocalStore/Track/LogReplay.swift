@@ -1,4 +1,5 @@
 import GRDB
+import LocalTables
 import Platform
 import SnapshotModel
 import StrictText

@@ -1,5 +1,6 @@
 import GRDB
 import GRDBSQLite
+import LocalTables
 import SnapshotModel
 import StrictText
 
@@ -44,7 +45,7 @@ struct TriggerReplay {
             return try body()
         }
         for image in images { try image.close() }
-        if noting { for image in images { if let id = try transaction.tracking.id(of: image.schema) { try image.note(id: id) } } }
+        if noting { for image in images { if let id = try transaction.trackingID(image.schema) { try image.note(id: id) } } }
         // What the tracking's triggers log from here on is no change: the rows become what they are.
         let last = try db.hasTable(LocalTable.log.name) ? transaction.changeLog.lastEntry() : nil
         let seen = images.filter { firing.contains($0.schema.table.exact) }

@@ -1,5 +1,6 @@
 import Foundation
 import LocalStore
+import LocalTables
 import SnapshotFormat
 public import SnapshotModel
 import SnapshotVersions

@@ -1,5 +1,5 @@
 import Foundation
-import LocalStore
+import LocalTables
 import SnapshotModel
 import SnapshotVersions
 public import StrictText

@@ -1,5 +1,5 @@
 import CloudStore
-import LocalStore
+import LocalTables
 import SnapshotVersions
 import StrictText
 import SyncRuns

@@ -1,5 +1,5 @@
 public import CloudStore
-package import LocalStore
+package import LocalTables
 public import Logging
 public import SnapshotModel
 import SnapshotVersions

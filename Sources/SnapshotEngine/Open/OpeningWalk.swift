@@ -1,7 +1,7 @@
 import CloudStore
 import DirectoryCloud
 import Foundation
-import LocalStore
+import LocalTables
 import Logging
 import SnapshotVersions
 public import StrictText

@@ -1,5 +1,5 @@
 public import CloudStore
-import LocalStore
+import LocalTables
 import SnapshotVersions
 
 /// A database that always opens: with its cloud, else without it, else as a database in memory.

@@ -1,6 +1,6 @@
 public import CloudStore
 public import GRDB
-package import LocalStore
+import LocalTables
 package import Logging
 import ObjectCloud
 public import SnapshotModel

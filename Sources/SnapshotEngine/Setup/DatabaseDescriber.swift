@@ -1,5 +1,5 @@
 import Foundation
-import LocalStore
+import LocalTables
 package import SnapshotModel
 import SnapshotVersions
 import StrictText
@@ -115,7 +115,7 @@ enum DatabaseDescriber {
         }
         guard !found.datasets.isEmpty else {
             throw SyncError(
-                .refused, step: .open, at: database.path, "no table is left that can be synced", hint: "make the tables first, or skip fewer of them")
+                .refused, step: .open, at: database.path, "no table is left that can be synced", hint: "make the tables first, or exclude fewer of them")
         }
         return found
     }

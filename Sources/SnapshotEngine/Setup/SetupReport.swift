@@ -1,4 +1,4 @@
-package import LocalStore
+package import LocalTables
 package import SnapshotModel
 import SnapshotVersions
 import StrictText

@@ -1,4 +1,4 @@
-import LocalStore
+import LocalTables
 import SnapshotModel
 import StrictText
 import SyncRuns

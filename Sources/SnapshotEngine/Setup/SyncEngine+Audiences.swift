@@ -1,4 +1,4 @@
-import LocalStore
+import LocalTables
 package import MaterializedViews
 import SnapshotModel
 import SnapshotVersions

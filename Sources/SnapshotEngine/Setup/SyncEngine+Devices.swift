@@ -1,6 +1,6 @@
 import CloudStore
 import Foundation
-import LocalStore
+import LocalTables
 import SnapshotModel
 import SnapshotVersions
 import StrictText

@@ -1,4 +1,4 @@
-import LocalStore
+import LocalTables
 import SnapshotModel
 import SnapshotVersions
 import StrictText

@@ -1,5 +1,5 @@
 package import CloudStore
-package import LocalStore
+package import LocalTables
 package import SnapshotModel
 import SnapshotVersions
 import StrictText

@@ -1,5 +1,5 @@
 package import CloudStore
-import LocalStore
+import LocalTables
 import SnapshotModel
 import SnapshotVersions
 import StrictText

@@ -1,6 +1,6 @@
 import CloudStore
 import DirectoryCloud
-import LocalStore
+import LocalTables
 import ObjectCloud
 public import SnapshotEngine
 import SnapshotModel

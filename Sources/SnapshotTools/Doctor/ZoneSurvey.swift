@@ -1,5 +1,5 @@
 import CloudStore
-import LocalStore
+import LocalTables
 import SnapshotEngine
 import SnapshotModel
 import SnapshotVersions

@@ -1,4 +1,4 @@
-import LocalStore
+import LocalTables
 import SnapshotModel
 public import SnapshotVersions
 import StrictText

@@ -1,6 +1,6 @@
 import CloudStore
 import LocalStore
-import SnapshotEngine
+import LocalTables
 import SnapshotModel
 import SnapshotVersions
 import StrictText

@@ -1,7 +1,7 @@
 package import CloudStore
 import DirectoryCloud
 import Foundation
-import LocalStore
+import LocalTables
 public import SnapshotEngine
 import SnapshotFormat
 public import SnapshotHistory

@@ -1,7 +1,7 @@
 import CloudStore
 import Foundation
 import LocalStore
-import SnapshotEngine
+import LocalTables
 import SnapshotFormat
 import SnapshotModel
 import SnapshotVersions

@@ -1,6 +1,7 @@
 import CloudStore
 import Foundation
 import LocalStore
+import LocalTables
 public import ObjectCloud
 public import SnapshotEngine
 public import SnapshotHistory

@@ -1,5 +1,6 @@
 import Foundation
 import LocalStore
+import LocalTables
 public import SnapshotEngine
 import SnapshotVersions
 public import StrictText

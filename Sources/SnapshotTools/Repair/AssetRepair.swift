@@ -1,9 +1,8 @@
 import CloudStore
 import DirectoryCloud
 import Foundation
-import LocalStore
+import LocalTables
 import Sealing
-import SnapshotEngine
 import SnapshotFormat
 import SnapshotModel
 import SnapshotVersions

@@ -1,5 +1,5 @@
 import LocalStore
-import SnapshotEngine
+import LocalTables
 import SnapshotFormat
 import SnapshotModel
 import SnapshotVersions

@@ -1,6 +1,6 @@
 import CloudStore
 import DirectoryCloud
-import LocalStore
+import LocalTables
 import Sealing
 public import SnapshotEngine
 import SnapshotFormat

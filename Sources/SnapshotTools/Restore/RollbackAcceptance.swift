@@ -1,6 +1,7 @@
 import CloudStore
 import Foundation
 import LocalStore
+import LocalTables
 public import SnapshotEngine
 import SnapshotHistory
 import SnapshotModel

@@ -1,4 +1,3 @@
-import SnapshotEngine
 import SnapshotVersions
 import StrictText
 import SyncRuns

@@ -1,6 +1,6 @@
 package import CloudStore
 import Foundation
-package import LocalStore
+package import LocalTables
 import SnapshotModel
 import SnapshotVersions
 import StrictText

@@ -1,5 +1,6 @@
 import Foundation
 package import LocalStore
+package import LocalTables
 import Platform
 package import SnapshotFormat
 package import SnapshotModel

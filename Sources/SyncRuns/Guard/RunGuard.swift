@@ -1,5 +1,6 @@
 import CloudStore
-package import LocalStore
+import LocalStore
+package import LocalTables
 import Logging
 package import SnapshotModel
 import SnapshotVersions

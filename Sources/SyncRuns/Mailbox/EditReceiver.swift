@@ -1,5 +1,6 @@
 import CloudStore
 package import LocalStore
+package import LocalTables
 import SnapshotFormat
 package import SnapshotModel
 import SnapshotVersions

@@ -1,6 +1,6 @@
 package import CloudStore
 import DirectoryCloud
-package import LocalStore
+package import LocalTables
 package import Sealing
 import SnapshotModel
 import SnapshotVersions

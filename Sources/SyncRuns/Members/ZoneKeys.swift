@@ -1,5 +1,5 @@
 package import CloudStore
-import LocalStore
+import LocalTables
 package import Sealing
 import SnapshotVersions
 import StrictText

@@ -1,5 +1,6 @@
 import Foundation
 import LocalStore
+import LocalTables
 import MaterializedViews
 package import SnapshotModel
 package import StrictText

@@ -1,5 +1,6 @@
 import Foundation
 import LocalStore
+import LocalTables
 import Sealing
 import SnapshotFormat
 import SnapshotModel

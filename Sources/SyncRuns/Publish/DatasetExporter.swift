@@ -1,5 +1,6 @@
 package import CloudStore
 package import LocalStore
+package import LocalTables
 import Platform
 import Sealing
 import SnapshotFormat

@@ -1,5 +1,6 @@
 import CloudStore
 import LocalStore
+import LocalTables
 import Logging
 import SnapshotFormat
 import SnapshotModel

@@ -1,5 +1,6 @@
 import CloudStore
 import LocalStore
+import LocalTables
 import SnapshotModel
 import SnapshotVersions
 import StrictText

@@ -1,5 +1,6 @@
 import Foundation
 import LocalStore
+import LocalTables
 import Platform
 import Sealing
 import SnapshotFormat

@@ -1,4 +1,5 @@
 import LocalStore
+import LocalTables
 import SnapshotFormat
 import SnapshotModel
 import SnapshotVersions

@@ -1,5 +1,6 @@
 import Foundation
 package import LocalStore
+package import LocalTables
 import Logging
 import SnapshotFormat
 package import SnapshotModel

@@ -1,5 +1,6 @@
 import CloudStore
 package import LocalStore
+import LocalTables
 import SnapshotFormat
 import SnapshotModel
 import SnapshotVersions

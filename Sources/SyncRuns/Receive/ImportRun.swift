@@ -1,5 +1,5 @@
 package import CloudStore
-package import LocalStore
+package import LocalTables
 import Logging
 import SnapshotFormat
 import SnapshotModel

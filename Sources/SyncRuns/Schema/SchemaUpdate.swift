@@ -1,5 +1,6 @@
 package import CloudStore
 package import LocalStore
+package import LocalTables
 package import SnapshotModel
 import SnapshotVersions
 package import StrictText

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 @testable import LocalStore
+@testable import LocalTables
 import SnapshotModel
 import StrictText
 

@@ -1,5 +1,6 @@
 import Foundation
 import LocalStore
+@testable import LocalTables
 import TestSupport
 import Testing
 

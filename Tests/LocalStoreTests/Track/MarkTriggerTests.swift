@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import LocalStore
+import LocalTables
 import SnapshotModel
 import TestSupport
 import Testing

@@ -1,5 +1,6 @@
 import GRDB
 @testable import LocalStore
+@testable import LocalTables
 import SnapshotModel
 import StrictText
 import TestSupport

@@ -1,6 +1,7 @@
 import CloudStore
 import Foundation
 import LocalStore
+import LocalTables
 import SnapshotModel
 import StrictText
 @testable import SyncRuns

@@ -1,5 +1,6 @@
 import CloudStore
 import GRDB
+@testable import LocalTables
 import SnapshotModel
 import StrictText
 import TestSupport

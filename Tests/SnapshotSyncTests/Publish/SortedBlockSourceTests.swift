@@ -1,5 +1,6 @@
 import Foundation
 import LocalStore
+import LocalTables
 import Platform
 import SnapshotFormat
 import SnapshotModel

@@ -2,6 +2,7 @@ import CloudStore
 import DirectoryCloud
 import Foundation
 import LocalStore
+@testable import LocalTables
 import SnapshotModel
 import StrictText
 import TestSupport

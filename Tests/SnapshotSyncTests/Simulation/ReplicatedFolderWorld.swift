@@ -1,6 +1,7 @@
 import CloudStore
 import Foundation
 import LocalStore
+@testable import LocalTables
 import SnapshotModel
 import StrictText
 

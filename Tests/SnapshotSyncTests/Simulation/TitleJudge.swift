@@ -1,4 +1,5 @@
 import LocalStore
+@testable import LocalTables
 
 /// A judge that knows no rule of merging: every title that was ever written is in a row, was replaced by somebody who had seen it, or is in a journal.
 struct TitleJudge {

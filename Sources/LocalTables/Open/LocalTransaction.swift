@@ -1,13 +1,13 @@
 import Foundation
-import GRDB
+package import GRDB
 package import SnapshotModel
-import StrictText
+package import StrictText
 
 /// A trigger of the toolkit, on whatever table it is.
-struct OwnTrigger {
-    let name: String
-    let table: String
-    let sql: String
+package struct OwnTrigger {
+    package let name: String
+    package let table: String
+    package let sql: String
 }
 
 /// The database as one transaction sees it. Valid only inside the closure that receives it.
@@ -18,39 +18,39 @@ struct OwnTrigger {
 ///
 /// Source: docs/local-tables.md for every table of the toolkit.
 package final class LocalTransaction {
-    let db: Database
+    package let db: Database
     package let path: String
     /// Cache of the tracking numbers of datasets, by name.
-    var trackingIDs: [String: Int64] = [:]
+    package var trackingIDs: [String: Int64] = [:]
     /// Cache of the foreign keys of all tables.
-    var knownForeignKeys: [ForeignKey]?
+    var knownForeignKeys: [TableReference]?
     /// Cache of the toolkit's triggers, in the order of their names, with the schema version at which they were read.
     private var knownTriggers: (version: Int64, all: [OwnTrigger]) = (-1, [])
     /// How many bytes the conflict journal holds; nil until this transaction records an entry.
-    var conflictBytes: Int64?
+    package var conflictBytes: Int64?
     /// The positions of the columns that the version being imported does not have, by dataset name.
     package var missingColumns: [String: [Int]] = [:]
     /// Whether entities are noted that are inserted with a default of this table instead of NULL.
-    var notesDefaults = false
+    package var notesDefaults = false
     /// Whether an import takes rows that break a CHECK constraint of this database's tables.
     package var ignoresChecks = false
     /// Whether the rows that are written are those of the zone's newest version.
     package var takesNewest = false
-    let silenced: SilencedTables
+    package let silenced: SilencedTables
     /// What an import could not do as the application declares it, by triggers and foreign keys, one sentence each.
-    package internal(set) var triggerNotices: [String] = []
+    package var triggerNotices: [String] = []
     /// How many keys of a dataset the listeners want; nil if there are no listeners.
     private let noticeLimit: Int?
     private var observation: RowObservation?
     /// The datasets whose rows this transaction may have changed.
     private var observed: [DatasetSchema] = []
 
-    init(_ db: Database, path: String, silenced: SilencedTables = SilencedTables(), noticeLimit: Int? = nil) {
+    package init(_ db: Database, path: String, silenced: SilencedTables = SilencedTables(), noticeLimit: Int? = nil) {
         (self.db, self.path, self.silenced, self.noticeLimit) = (db, path, silenced, noticeLimit)
     }
 
     /// The toolkit's triggers whose names have this beginning. All are read at once: sqlite_schema has no index.
-    func ownTriggers(_ beginning: String) throws -> ArraySlice<OwnTrigger> {
+    package func ownTriggers(_ beginning: String) throws -> ArraySlice<OwnTrigger> {
         let version = try tables.schemaVersion()
         if knownTriggers.version != version {
             let sql = "SELECT name, tbl_name, sql FROM main.sqlite_schema WHERE type = 'trigger' AND name GLOB 'snapsync_*' ORDER BY name"
@@ -88,36 +88,12 @@ package final class LocalTransaction {
         return try observation?.end() ?? []
     }
 
-    /// The rows of the datasets' tables.
-    package var rows: RowAccess { RowAccess(transaction: self) }
     /// The datasets' tables as the database declares them.
     package var tables: TableInspector { TableInspector(transaction: self) }
     /// Derives descriptions of datasets from the tables.
     package var describer: TableDescriber { TableDescriber(transaction: self) }
-    /// Switches the toolkit's tables to another description of a dataset.
-    package var transition: SchemaTransition { SchemaTransition(transaction: self) }
     /// The foreign keys of all tables.
     package var references: ForeignKeyLookup { ForeignKeyLookup(transaction: self) }
-    /// The tables and triggers of the change tracking.
-    package var tracking: ChangeTracking { ChangeTracking(transaction: self) }
-    /// Whether VACUUM has renumbered rows.
-    package var rowids: RowidWatch { RowidWatch(transaction: self) }
-    /// The log entries of the triggers, and the tracked changes.
-    package var changeLog: ChangeLog { ChangeLog(transaction: self) }
-    /// The decisions of an import about the tracked changes.
-    package var merge: MergeTable { MergeTable(transaction: self) }
-    /// The entities that the import inserted with a default of this table.
-    package var defaultedRows: DefaultedRows { DefaultedRows(transaction: self) }
-    /// Repairs tracked instants that are later than the clock.
-    package var futureInstants: FutureInstants { FutureInstants(transaction: self) }
-    /// What the applied version has besides its rows.
-    package var tombstonesAndInstants: TombstonesAndInstants { TombstonesAndInstants(transaction: self) }
-    /// The rows of the applied version that are in no table.
-    package var held: HeldRows { HeldRows(transaction: self) }
-    /// The edits that this reader has handed over.
-    package var sentEdits: SentEdits { SentEdits(transaction: self) }
-    /// Which edits of readers are decided.
-    package var decidedEdits: DecidedEdits { DecidedEdits(transaction: self) }
     /// The keys of new rows in tables with AUTOINCREMENT.
     package var keyRanges: KeyRanges { KeyRanges(transaction: self) }
     /// What `init` and the operator decided.
@@ -126,12 +102,6 @@ package final class LocalTransaction {
     package var state: StateTable { StateTable(transaction: self) }
     /// The applied version of each dataset.
     package var datasetStates: DatasetStateTable { DatasetStateTable(transaction: self) }
-    /// The edits that lost to edits of other devices.
-    package var conflictJournal: ConflictJournal { ConflictJournal(transaction: self) }
-    /// The rows of this device that are held and that no version has.
-    package var waiting: WaitingRows { WaitingRows(transaction: self) }
-    /// The changes that `detach` kept for the next `init`.
-    package var detachedChanges: DetachedChanges { DetachedChanges(transaction: self) }
     /// The zone that `init` is about to create.
     package var zoneBeginning: ZoneBeginningTable { ZoneBeginningTable(transaction: self) }
 
@@ -152,15 +122,6 @@ package final class LocalTransaction {
             try db.execute(sql: "INSERT INTO snapsync_settings VALUES(?, ?)", arguments: [key, value])
         }
         if let container = wanted.container { try db.execute(sql: "INSERT INTO snapsync_settings VALUES('container', ?)", arguments: [container]) }
-    }
-
-    /// Drops everything that ``initialize(_:)`` and later runs created. The user's tables stay as they are.
-    package func detach() throws {
-        try tracking.remove()
-        for table in LocalTable.settingsTables + [.conflicts] { try table.drop(in: db) }
-        for name in try String.fetchAll(db, sql: "SELECT name FROM main.sqlite_schema WHERE type = 'table' AND name GLOB 'snapsync_filled_*'") {
-            try db.execute(sql: "DROP TABLE \(name.sqlIdentifier)")
-        }
     }
 
     /// Runs `body` in a savepoint. If it returns false or violates a constraint, its changes are rolled back. Returns whether they were kept.
@@ -216,23 +177,63 @@ package final class LocalTransaction {
         try SyncError.translating(at: path) { try db.execute(sql: "PRAGMA cache_spill = \(max(1, before))") }
         return result
     }
+
+    // MARK: - What the tracking and its tables are, for whoever reads them
+
+    private static let trackingTableCount = """
+        SELECT count(*) FROM (\(LocalTable.trackingTables.map { "SELECT '\($0.name)' AS name" }.joined(separator: " UNION ALL "))) x
+        WHERE EXISTS (SELECT 1 FROM pragma_table_list(x.name) WHERE schema = 'main' AND type = 'table')
+        """
+
+    /// Whether all tracking tables exist.
+    package func hasTrackingTables() throws -> Bool {
+        try KeyedStatement(db, Self.trackingTableCount).integer() == Int64(LocalTable.trackingTables.count)
+    }
+
+    /// The number that stands for a dataset in the tables of the change tracking; nil if the dataset is not tracked.
+    package func trackingID(_ schema: DatasetSchema) throws -> Int64? {
+        if let known = trackingIDs[schema.name] { return known }
+        guard try hasTrackingTables(), let id = try KeyedStatement(db, "SELECT id FROM snapsync_tracking WHERE dataset = ?").bind(.text(schema.name)).integer()
+        else { return nil }
+        trackingIDs[schema.name] = id
+        return id
+    }
+
+    /// The application's tables that have triggers of the toolkit.
+    package func triggeredTables() throws -> [String] {
+        try String.fetchAll(
+            db,
+            sql: """
+                SELECT DISTINCT tbl_name FROM main.sqlite_schema
+                WHERE type = 'trigger' AND name LIKE 'snapsync\\_%' ESCAPE '\\' AND tbl_name NOT LIKE 'snapsync\\_%' ESCAPE '\\' ORDER BY 1
+                """)
+    }
+
+    /// Runs `body` with CHECK constraints as they are, or without them.
+    package func settingChecks<T>(off isOff: Bool, _ body: () throws -> T) throws -> T {
+        let wereOff = try Bool.fetchOne(db, sql: "PRAGMA ignore_check_constraints") ?? false
+        guard isOff != wereOff, isOff || ignoresChecks else { return try body() }
+        try db.execute(sql: "PRAGMA ignore_check_constraints = \(isOff ? "ON" : "OFF")")
+        defer { try? db.execute(sql: "PRAGMA ignore_check_constraints = \(wereOff ? "ON" : "OFF")") }
+        return try body()
+    }
 }
 
 /// One concern of a transaction: the functions of one table, or of a few that belong together.
-protocol TransactionPart {
+package protocol TransactionPart {
     var transaction: LocalTransaction { get }
 }
 
 extension TransactionPart {
-    var db: Database { transaction.db }
+    package var db: Database { transaction.db }
     /// The path of the database's file, for errors.
-    var path: String { transaction.path }
+    package var path: String { transaction.path }
 
     /// The error for a value in one of the toolkit's tables that snapsync cannot have written.
-    func damaged(_ table: String, _ reason: String) -> SyncError {
+    package func damaged(_ table: String, _ reason: String) -> SyncError {
         SyncError(database: .damaged, at: "\(path), \(table)", reason, hint: "run snapsync detach and snapsync init again")
     }
 
     /// The number that stands for a dataset in the tables of the change tracking; nil if the dataset is not tracked.
-    func trackingID(_ schema: DatasetSchema) throws -> Int64? { try transaction.tracking.id(of: schema) }
+    package func trackingID(_ schema: DatasetSchema) throws -> Int64? { try transaction.trackingID(schema) }
 }

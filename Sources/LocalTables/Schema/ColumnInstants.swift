@@ -1,14 +1,14 @@
-import GRDB
-import SnapshotModel
-import StrictText
+package import GRDB
+package import SnapshotModel
+package import StrictText
 
 /// The instants of a row's columns as `snapsync_instants` keeps them: a JSON object of names and microseconds.
-struct ColumnInstants {
+package struct ColumnInstants {
     /// By name; nil stands for the row's own timestamp, while the row is not known.
     private let instants: [ExactText: Instant?]
 
     /// Nil if the text is not such an object.
-    init?(_ text: UnsafeRawBufferPointer) {
+    package init?(_ text: UnsafeRawBufferPointer) {
         let scanner = JSONScanner(text)
         guard text.first == UInt8(ascii: "{"), (try? scanner.skipValue(0)) == text.count else { return nil }
         var instants: [ExactText: Instant?] = [:], isFit = true
@@ -21,16 +21,16 @@ struct ColumnInstants {
         self.instants = instants
     }
 
-    init(_ instants: [ExactText: Instant]) { self.instants = instants.mapValues { $0 } }
+    package init(_ instants: [ExactText: Instant]) { self.instants = instants.mapValues { $0 } }
 
     private init(_ instants: [ExactText: Instant?]) { self.instants = instants }
 
     /// With the row's own timestamp where it stands for the instant.
     func dated(_ own: Instant) -> ColumnInstants { ColumnInstants(instants.mapValues { .some($0 ?? own) }) }
 
-    var known: [ExactText: Instant] { instants.compactMapValues { $0 } }
+    package var known: [ExactText: Instant] { instants.compactMapValues { $0 } }
 
-    var text: String {
+    package var text: String {
         let members = instants.sorted { $0.key < $1.key }.map { "\(Self.quoted($0.key.description)):\($0.value.map { "\($0.microseconds)" } ?? "true")" }
         return "{\(members.joined(separator: ","))}"
     }
@@ -38,12 +38,12 @@ struct ColumnInstants {
     static func quoted(_ name: String) -> String { (try? StrictJSON.encode(name)).map { String(decoding: $0, as: UTF8.self) } ?? "\"\"" }
 
     /// The names of a dataset's columns by position as a JSON array, as an SQL literal.
-    static func names(of schema: DatasetSchema) -> String { "[\(schema.columns.map { quoted($0.name) }.joined(separator: ","))]".sqlText }
+    package static func names(of schema: DatasetSchema) -> String { "[\(schema.columns.map { quoted($0.name) }.joined(separator: ","))]".sqlText }
 }
 
 extension ColumnGroups {
     /// Reads the groups of a dataset from its description and from the constraints of its table.
-    init(_ db: Database, _ schema: DatasetSchema) throws {
+    package init(_ db: Database, _ schema: DatasetSchema) throws {
         guard let table = try TableColumns(db, schema.table) else {
             self.init(schema.declaredGroups, of: schema)
             return
@@ -51,7 +51,7 @@ extension ColumnGroups {
         let generated = try GeneratedColumns(db, table)
         var groups = try table.checks(db).map { table.columns(in: $0) }
         groups += try UniqueKey.others(db, schema)?.map(\.columns) ?? []
-        groups += try ForeignKey.all(db).filter { $0.child.folded == schema.table.folded }.map { $0.columns.map(\.child) }
+        groups += try TableReference.all(db).filter { $0.child.folded == schema.table.folded }.map { $0.columns.map(\.child) }
         let positions = Dictionary(schema.columns.enumerated().map { ($1.column.folded, $0) }) { first, _ in first }
         // A generated column changes with those that it is computed from.
         self.init(schema.declaredGroups + groups.map { Set(generated.sources(of: $0).compactMap { positions[$0.folded] }) }, of: schema)

@@ -106,7 +106,7 @@ package final class LocalDatabase: Sendable {
     }
 
     /// The configuration for a further connection to the file.
-    func configuration(label: String) -> Configuration { Self.configuration(label: label, LockWait(waiting), setup) }
+    package func configuration(label: String) -> Configuration { Self.configuration(label: label, LockWait(waiting), setup) }
 
     private static func configuration(label: String, _ wait: LockWait, _ setup: ConnectionSetup?) -> Configuration {
         var configuration = Configuration()
@@ -210,7 +210,7 @@ extension LocalDatabase {
     package func integrityCheck() throws -> [String] {
         // A row that breaks a CHECK constraint is no damage (``TableInspector/rowsBreakingChecks(of:keys:)``).
         let lines = try read { transaction in
-            try transaction.tracking.settingChecks(off: true) {
+            try transaction.settingChecks(off: true) {
                 // SQLite 3.40 looks for NULL at wrong places of WITHOUT ROWID tables, which store the columns of the key first.
                 let others = try String.fetchAll(transaction.db, sql: "SELECT name FROM pragma_table_list WHERE schema = 'main' AND wr = 1")
                 let all = try String.fetchCursor(transaction.db, sql: "PRAGMA integrity_check(10000)")

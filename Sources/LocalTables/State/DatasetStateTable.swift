@@ -5,7 +5,7 @@ package import StrictText
 
 /// The applied version of each dataset: the table `snapsync_datasets`.
 package struct DatasetStateTable: TransactionPart {
-    let transaction: LocalTransaction
+    package let transaction: LocalTransaction
 
     static let name = LocalTable.datasets.name
 
@@ -41,7 +41,7 @@ package struct DatasetStateTable: TransactionPart {
     }
 
     /// How many rows the applied version of the dataset has in its table; nil if no version has had the dataset yet.
-    func recordCount(of schema: DatasetSchema) throws -> Int? {
+    package func recordCount(of schema: DatasetSchema) throws -> Int? {
         guard try db.hasTable(Self.name) else { return nil }
         return try KeyedStatement(db, "SELECT recordCount FROM snapsync_datasets WHERE name = ?").bind(.text(schema.name)).integer().map(Int.init)
     }

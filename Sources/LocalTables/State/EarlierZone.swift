@@ -28,28 +28,6 @@ extension StateTable {
     }
 }
 
-extension LocalTransaction {
-    /// Makes `name` the zone of this database. Tracked changes and tombstones stay; everything that refers to versions of the previous zone is
-    /// deleted.
-    ///
-    /// - Parameter earlier: what to keep about the previous zone. If this database created the successor, it has no applied version from here on.
-    package func enterZone(_ name: String, after earlier: EarlierZone) throws {
-        let schemas = try settings.read().datasets
-        try settings.zone.set(name)
-        try state.nextZone.set(nil)
-        try state.earlierZones.set(state.earlierZones() + [earlier])
-        try state.setIntended(nil)
-        for schema in schemas { try state.knownRecord.set(nil, of: schema) }
-        if earlier.madeNext { try state.applied.set(nil) }
-        try state.ownCommitsKnown.set(0)
-        try state.pendingPins.set([])
-        try state.descriptionNote.set(nil)
-        if let version = try state.undoPoint()?.version { try state.dropUndoPoint(of: version) }
-        try state.bootstrapNote.set(BootstrapNote(madeZone: earlier.madeNext))
-        try decidedEdits.carryOver()
-    }
-}
-
 /// What `init` records in the database before it creates a zone.
 ///
 /// If `init` crashes between creating the zone and writing the settings, the next `init` of this database finds the record and knows that it
@@ -72,7 +50,7 @@ extension ZoneBeginning {
 
 /// The zone that `init` is about to create: the table `snapsync_beginning`, which exists only until `init` has finished.
 package struct ZoneBeginningTable: TransactionPart {
-    let transaction: LocalTransaction
+    package let transaction: LocalTransaction
 
     static let table = LocalTable.beginning.name
 

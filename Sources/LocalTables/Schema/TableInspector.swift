@@ -1,6 +1,6 @@
-import GRDB
+package import GRDB
 package import SnapshotModel
-import StrictText
+package import StrictText
 
 /// The properties of a dataset's table that reading and writing depend on.
 package struct TableShape: Sendable {
@@ -17,7 +17,7 @@ package struct TableShape: Sendable {
 
 /// The datasets' tables as the database declares them.
 package struct TableInspector: TransactionPart {
-    let transaction: LocalTransaction
+    package let transaction: LocalTransaction
 
     /// Checks that a dataset's table exists and matches its description.
     ///
@@ -136,7 +136,7 @@ package struct TableInspector: TransactionPart {
     }
 
     /// What to do to have the zone's table in place of one whose keys it cannot hold.
-    func zonesTable(instead schema: DatasetSchema) throws -> String {
+    package func zonesTable(instead schema: DatasetSchema) throws -> String {
         let settings = try transaction.settings.read()
         return "to take over the zone's: drop the table \(schema.table) here (copy its rows first if you need them; a rename takes foreign keys along), "
             + "then \(settings.removal(of: schema, at: path)), "
@@ -144,7 +144,7 @@ package struct TableInspector: TransactionPart {
     }
 
     /// See ``TableColumns/requiredDefaults(of:_:)``.
-    func requiredDefaults(of schema: DatasetSchema) throws -> [ExactText: String] {
+    package func requiredDefaults(of schema: DatasetSchema) throws -> [ExactText: String] {
         try TableColumns(db, schema.table)?.requiredDefaults(of: schema, db) ?? [:]
     }
 
@@ -163,21 +163,21 @@ extension DatasetSchema {
 }
 
 /// SQLite's names of the rowid, for tables without a column of that name.
-enum RowidName {
-    static let all = ["rowid", "_rowid_", "oid"]
+package enum RowidName {
+    package static let all = ["rowid", "_rowid_", "oid"]
 }
 
 // Tables whose only key is the rowid.
 extension TableInspector {
     /// The name of the rowid if the dataset's key is the rowid and not a column of the table; nil for any other key.
-    func hiddenKey(of schema: DatasetSchema) throws -> String? { try Self.hiddenKey(of: schema, db) }
+    package func hiddenKey(of schema: DatasetSchema) throws -> String? { try Self.hiddenKey(of: schema, db) }
 
     private static func rowidName(of schema: DatasetSchema) -> String? {
         guard schema.keyShape.isSingle, schema.keyColumns[0].shape ?? .integer == .integer else { return nil }
         return RowidName.all.first { $0.exact == schema.keyColumns[0].column.folded }
     }
 
-    static func hiddenKey(of schema: DatasetSchema, _ db: Database) throws -> String? {
+    package static func hiddenKey(of schema: DatasetSchema, _ db: Database) throws -> String? {
         // If a column is an alias of the rowid, that column is the key.
         guard let name = rowidName(of: schema), let table = try TableColumns(db, schema.table), !table.isWithoutRowid, table.rowidAlias == nil else {
             return nil

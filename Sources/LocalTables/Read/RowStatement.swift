@@ -1,12 +1,12 @@
-import GRDB
+package import GRDB
 import GRDBSQLite
-import SnapshotModel
+package import SnapshotModel
 import StrictText
 
 /// A prepared SELECT of a dataset's columns that passes each row to a sink.
 ///
 /// Memory: one row. The pointers in the row belong to SQLite and are valid until the next step.
-final class RowStatement {
+package final class RowStatement {
     private let statement: Statement
     private let handle: OpaquePointer
     private let connection: OpaquePointer
@@ -15,7 +15,7 @@ final class RowStatement {
     private let place: String
 
     /// Prepares `SELECT … FROM table WHERE condition ORDER BY key`, or another order.
-    init(_ db: Database, _ schema: DatasetSchema, where condition: String, orderedBy order: String? = nil, path: String) throws {
+    package init(_ db: Database, _ schema: DatasetSchema, where condition: String, orderedBy order: String? = nil, path: String) throws {
         let columns = schema.columns.map { $0.column.sqlIdentifier }.joined(separator: ", ")
         statement = try db.makeStatement(
             sql: """
@@ -33,7 +33,7 @@ final class RowStatement {
     deinit { slots.deallocate() }
 
     /// Restarts the statement with bounds for the key, inclusive below and exclusive above.
-    func bind(from lower: EntityKey?, upTo upper: EntityKey?) throws {
+    package func bind(from lower: EntityKey?, upTo upper: EntityKey?) throws {
         sqlite3_reset(handle)
         for (position, key) in [(Int32(1), lower), (Int32(2), upper)] {
             guard let key else { continue }
@@ -42,7 +42,7 @@ final class RowStatement {
     }
 
     /// Moves to the next row. Returns false after the last.
-    func step() throws -> Bool {
+    package func step() throws -> Bool {
         let code = sqlite3_step(handle)
         if code == SQLITE_ROW { return true }
         if code == SQLITE_DONE {
@@ -54,10 +54,10 @@ final class RowStatement {
     }
 
     /// Ends reading early, which releases the lock and the state that SQLite holds.
-    func end() { sqlite3_reset(handle) }
+    package func end() { sqlite3_reset(handle) }
 
     /// Passes the current row to `sink`.
-    func give(to sink: any EntitySink) throws {
+    package func give(to sink: any EntitySink) throws {
         let slots = self.slots, handle = self.handle
         for index in 0..<slots.count {
             slots[index] = Self.value(handle, Int32(index), isJSON: areJSON[index])

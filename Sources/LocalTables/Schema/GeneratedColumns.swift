@@ -1,9 +1,9 @@
-import GRDB
+package import GRDB
 import SnapshotModel
 import StrictText
 
 /// The generated columns of a table, with what they are computed from.
-struct GeneratedColumns {
+package struct GeneratedColumns {
     /// The definition between the parentheses of `AS (…)`, and the columns that it mentions.
     private struct Column {
         let name: String
@@ -15,7 +15,7 @@ struct GeneratedColumns {
     /// In an order in which each mentions earlier ones only.
     private var columns: [Column] = []
 
-    init(_ db: Database, _ table: TableColumns) throws {
+    package init(_ db: Database, _ table: TableColumns) throws {
         var waiting = table.columns.filter(\.isGenerated)
         guard !waiting.isEmpty else { return }
         let definitions = try table.definitions(db)
@@ -40,7 +40,7 @@ struct GeneratedColumns {
     func contains(_ name: String) -> Bool { columns.contains { $0.name.folded == name.folded } }
 
     /// These columns with what the generated ones among them are computed from in place of them, each once.
-    func sources(of names: [String]) -> [String] {
+    package func sources(of names: [String]) -> [String] {
         var seen: Set<ExactText> = []
         func sources(_ name: String) -> [String] {
             columns.first { $0.name.folded == name.folded }.map { $0.mentioned.flatMap(sources) } ?? [name]
@@ -49,10 +49,10 @@ struct GeneratedColumns {
     }
 
     /// The columns as the definitions of a table that has no constraints.
-    var definitions: [String] { columns.map { "\($0.name.sqlIdentifier) \($0.declared.sqlIdentifier) AS (\($0.expression))" } }
+    package var definitions: [String] { columns.map { "\($0.name.sqlIdentifier) \($0.declared.sqlIdentifier) AS (\($0.expression))" } }
 
     /// What follows FROM for the rows of `rows`, which have the other columns, with the generated ones.
-    func computed(from rows: String) -> String {
+    package func computed(from rows: String) -> String {
         columns.reduce(rows) { "(SELECT *, (\($1.expression)) AS \($1.name.sqlIdentifier) FROM \($0))" }
     }
 }
@@ -78,7 +78,7 @@ extension TableColumns {
     }
 
     /// The CHECK constraints as they were written, without the parentheses around them. No pragma tells them.
-    func checks(_ db: Database) throws -> [String] {
+    package func checks(_ db: Database) throws -> [String] {
         guard let text = try CreateText(db, of: "table", name) else { return [] }
         return text.parts.flatMap { text.groups(after: "check", in: $0) }
     }

@@ -1,19 +1,19 @@
-import GRDB
+package import GRDB
 import GRDBSQLite
-import SnapshotModel
-import StrictText
+package import SnapshotModel
+package import StrictText
 
 /// A statement on the tracking tables that binds and reads keys byte for byte.
 ///
 /// A key is any UTF-8 and may contain NUL, at which a text that is passed as a C string would end. Valid inside the transaction that it was made
 /// in.
-struct KeyedStatement {
+package struct KeyedStatement {
     private let statement: Statement
     private let handle: OpaquePointer
     private let db: Database
 
     /// Prepares SQL, or takes the statement from the connection's cache.
-    init(_ db: Database, _ sql: String) throws {
+    package init(_ db: Database, _ sql: String) throws {
         self.db = db
         statement = try db.keptStatement(sql: sql)
         handle = statement.sqliteStatement
@@ -21,11 +21,11 @@ struct KeyedStatement {
 
     /// Restarts the statement with these parameters, in order.
     @discardableResult
-    func bind(_ parameters: Parameter...) throws -> KeyedStatement { try bind(parameters) }
+    package func bind(_ parameters: Parameter...) throws -> KeyedStatement { try bind(parameters) }
 
     /// Restarts the statement with these parameters, in order.
     @discardableResult
-    func bind(_ parameters: [Parameter]) throws -> KeyedStatement {
+    package func bind(_ parameters: [Parameter]) throws -> KeyedStatement {
         sqlite3_reset(handle)
         for (number, parameter) in parameters.enumerated() {
             let position = Int32(truncatingIfNeeded: number + 1)
@@ -52,7 +52,7 @@ struct KeyedStatement {
     }
 
     /// Moves to the next row. Returns false after the last row; then the statement is reset and ready for other parameters.
-    func step() throws -> Bool {
+    package func step() throws -> Bool {
         let code = sqlite3_step(handle)
         if code == SQLITE_ROW { return true }
         let error = code == SQLITE_DONE ? nil : failure(code)
@@ -62,33 +62,33 @@ struct KeyedStatement {
     }
 
     /// Runs a statement that returns no rows.
-    func run() throws { while try step() {} }
+    package func run() throws { while try step() {} }
 
     /// The first row's first column as an integer; nil if there is no row or the value is NULL.
-    func integer() throws -> Int64? {
+    package func integer() throws -> Int64? {
         guard try step() else { return nil }
         defer { sqlite3_reset(handle) }
         return isNull(0) ? nil : integer(0)
     }
 
     /// The first column of all rows as keys. Skips values that cannot be keys.
-    func keys() throws -> [EntityKey] {
+    package func keys() throws -> [EntityKey] {
         var keys: [EntityKey] = []
         while try step() { if let key = key(0) { keys.append(key) } }
         return keys
     }
 
     /// Ends reading early.
-    func end() { sqlite3_reset(handle) }
+    package func end() { sqlite3_reset(handle) }
 
-    func isNull(_ column: Int32) -> Bool { sqlite3_column_type(handle, column) == SQLITE_NULL }
+    package func isNull(_ column: Int32) -> Bool { sqlite3_column_type(handle, column) == SQLITE_NULL }
 
-    func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
+    package func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
 
-    func instant(_ column: Int32) -> Instant { Instant(microseconds: integer(column)) }
+    package func instant(_ column: Int32) -> Instant { Instant(microseconds: integer(column)) }
 
     /// A column with a stored key; nil for a value that cannot be a key: an infinite number, or text that is not UTF-8.
-    func key(_ column: Int32) -> EntityKey? {
+    package func key(_ column: Int32) -> EntityKey? {
         switch sqlite3_column_type(handle, column) {
         case SQLITE_INTEGER: return .integer(integer(column))
         case SQLITE_FLOAT:
@@ -102,7 +102,7 @@ struct KeyedStatement {
     }
 
     /// Calls `body` with a column that holds a key: its type, and its bytes or its integer. Returns false if the value is not a key.
-    func withKeyBytes(_ column: Int32, _ body: (_ type: Int32, UnsafeRawBufferPointer, Int64?) -> Void) -> Bool {
+    package func withKeyBytes(_ column: Int32, _ body: (_ type: Int32, UnsafeRawBufferPointer, Int64?) -> Void) -> Bool {
         let type = sqlite3_column_type(handle, column)
         let start: UnsafeRawPointer?
         switch type {
@@ -130,14 +130,14 @@ struct KeyedStatement {
     }
 
     /// A column's text, valid until the next step; nil if the value is not a text.
-    func text(_ column: Int32) -> UnsafeRawBufferPointer? {
+    package func text(_ column: Int32) -> UnsafeRawBufferPointer? {
         guard sqlite3_column_type(handle, column) == SQLITE_TEXT else { return nil }
         // SAFETY: the pointer is fetched before its length; both are valid until the next step.
         return UnsafeRawBufferPointer(start: sqlite3_column_text(handle, column), count: Int(sqlite3_column_bytes(handle, column)))
     }
 
     /// A column as a timestamp: text, valid until the next step, or a number; NULL for anything else.
-    func timestamp(_ column: Int32) -> ColumnValue {
+    package func timestamp(_ column: Int32) -> ColumnValue {
         switch sqlite3_column_type(handle, column) {
         case SQLITE_INTEGER: .integer(integer(column))
         case SQLITE_FLOAT: .real(sqlite3_column_double(handle, column))
@@ -145,17 +145,17 @@ struct KeyedStatement {
         }
     }
 
-    func value(_ column: Int32) -> OwnedValue { OwnedValue(RowStatement.value(handle, column, isJSON: false)) }
+    package func value(_ column: Int32) -> OwnedValue { OwnedValue(RowStatement.value(handle, column, isJSON: false)) }
 
     /// A column's text as a string; nil if the value is not a text.
-    func string(_ column: Int32) -> String? { text(column).map { String(decoding: $0, as: UTF8.self) } }
+    package func string(_ column: Int32) -> String? { text(column).map { String(decoding: $0, as: UTF8.self) } }
 
     private func failure(_ code: Int32) -> DatabaseError {
         DatabaseError(resultCode: ResultCode(rawValue: code), message: String(cString: sqlite3_errmsg(db.sqliteConnection)))
     }
 
     /// A value for a `?`.
-    enum Parameter {
+    package enum Parameter {
         case integer(Int64)
         case key(EntityKey)
         case null
@@ -164,9 +164,9 @@ struct KeyedStatement {
         /// The value of a column of another statement's current row, unchanged.
         case column(Int32, of: KeyedStatement)
 
-        static func text(_ text: String) -> Parameter { .key(.text(Array(text.utf8))) }
-        static func instant(_ instant: Instant) -> Parameter { .integer(instant.microseconds) }
-        static func value(_ value: OwnedValue) -> Parameter {
+        package static func text(_ text: String) -> Parameter { .key(.text(Array(text.utf8))) }
+        package static func instant(_ instant: Instant) -> Parameter { .integer(instant.microseconds) }
+        package static func value(_ value: OwnedValue) -> Parameter {
             switch value {
             case .null: .null
             case .integer(let integer): .integer(integer)
@@ -175,7 +175,7 @@ struct KeyedStatement {
             case .blob(let bytes): .blob(bytes)
             }
         }
-        static func optional(_ text: String?) -> Parameter { text.map { .text($0) } ?? .null }
+        package static func optional(_ text: String?) -> Parameter { text.map { .text($0) } ?? .null }
     }
 }
 

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import LocalTables
 package import SnapshotModel
 package import StrictText
 
@@ -143,7 +144,7 @@ extension TableInspector {
     /// The columns of a dataset whose types may change the zone's values.
     package func otherTypes(of schema: DatasetSchema, than zone: DatasetDescription) throws -> [OtherType] {
         guard let table = try TableColumns(db, schema.table) else { return [] }
-        return schema.columns.compactMap { column in
+        return schema.columns.compactMap { column -> OtherType? in
             guard let there = zone.column(column.name), let own = table.column(column.column), !own.isGenerated else { return nil }
             let affinity = ColumnAffinity(declared: there.declared.sql, isStrict: zone.structure.strict)
             guard own.affinity != .blob, own.affinity != affinity else { return nil }
@@ -310,7 +311,7 @@ package struct SchemaTransition: TransactionPart {
         let names = Set(before.columns.map(\.name.exact)), added = after.columns.filter { !names.contains($0.name.exact) }
         let remaining = Set(after.columns.map(\.name.exact)), removed = names.subtracting(remaining), new = remaining.subtracting(names)
         let both = try after.with(columns: after.columns.filter { names.contains($0.name.exact) })
-        if try transaction.tracking.hasTables(), try trackingID(before) != nil {
+        if try transaction.hasTrackingTables(), try trackingID(before) != nil {
             try transaction.changeLog.consolidate(of: [both])
             try transaction.tracking.replaceTriggers(of: before, with: after)
             try transaction.changeLog.renumberColumns(of: before, as: after)
@@ -360,7 +361,7 @@ package struct SchemaTransition: TransactionPart {
     private func keepHeld(_ columns: [Int], of schema: DatasetSchema, _ codec: EntityCodec) throws {
         guard let id = try trackingID(schema) else { return }
         try LocalTable.own.create(in: db)
-        let insert = "INSERT OR REPLACE INTO snapsync_own(dataset, key, name, value, at) VALUES(?, ?, ?, ?, \(ChangeTriggers.clock) * 1000)"
+        let insert = "INSERT OR REPLACE INTO snapsync_own(dataset, key, name, value, at) VALUES(?, ?, ?, ?, \(LogSQL.clock) * 1000)"
         for (place, row) in try TableVersion(transaction, of: [schema], codec, own: nil).heldRows() {
             for column in columns where row.values[column] != .null {
                 try KeyedStatement(db, insert).bind(.integer(id), .key(place.key), .text(schema.columns[column].column), .value(row.values[column])).run()

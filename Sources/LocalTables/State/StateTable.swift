@@ -7,13 +7,13 @@ package import StrictText
 ///     let point = try transaction.state.undoPoint()
 ///     try transaction.state.undoPoint.set(nil)
 package struct StateTable: TransactionPart {
-    let transaction: LocalTransaction
+    package let transaction: LocalTransaction
 
     static let name = LocalTable.state.name
     private var table: KeyValueTable { KeyValueTable(transaction: transaction, name: Self.name) }
 
-    func value<Value>(_ key: String, _ standard: Value) -> StoredValue<Value> { StoredValue(table: table, key: key, standard: standard) }
-    func value<Value>(_ key: String) -> StoredValue<Value?> { value(key, nil) }
+    package func value<Value>(_ key: String, _ standard: Value) -> StoredValue<Value> { StoredValue(table: table, key: key, standard: standard) }
+    package func value<Value>(_ key: String) -> StoredValue<Value?> { value(key, nil) }
     private func names(_ key: String) -> StoredValue<Set<ExactText>> { value(key, []) }
 
     /// The version that was applied or published last; nil before the first. See ``setApplied(_:)``.

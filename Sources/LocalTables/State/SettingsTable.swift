@@ -13,14 +13,14 @@ package enum DescriptionSource: String, Sendable {
 
 /// What `init` and the operator decided: the table `snapsync_settings`. It exists only if the database is set up for syncing.
 package struct SettingsTable: TransactionPart {
-    let transaction: LocalTransaction
+    package let transaction: LocalTransaction
 
     static let name = LocalTable.settings.name
     private func text(_ key: String) -> StoredText { StoredText(table: KeyValueTable(transaction: transaction, name: Self.name), key: key) }
 
     /// The path of the cloud directory.
     package var cloud: StoredText { text("cloud") }
-    var zone: StoredText { text("zone") }
+    package var zone: StoredText { text("zone") }
     /// The device's name.
     package var device: StoredText { text("device") }
     var keyRange: StoredText { text("keyRange") }
@@ -45,11 +45,11 @@ package struct SettingsTable: TransactionPart {
                     database: .notInitialized, at: path, "some of snapsync's own tables are gone, so this database cannot be synced",
                     hint: "to set it up again: snapsync detach \(path.shellWord), then snapsync init as before")
             }
-            let orphans = try transaction.tracking.triggeredTables()
+            let orphans = try transaction.triggeredTables()
             guard orphans.isEmpty else {
                 throw SyncError(
                     database: .notInitialized, at: path,
-                    "this database is not set up for syncing, but \(orphans.joined(separator: ", ")) still have triggers of snapsync, whose tables are gone: no program can write there",
+                    "this database is not set up for syncing, but triggers of snapsync, whose tables are gone, are still on \(orphans.joined(separator: ", ")): no program can write there",
                     hint: "to remove the triggers: snapsync detach \(path.shellWord)")
             }
             throw SyncError(

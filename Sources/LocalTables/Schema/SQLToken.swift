@@ -21,7 +21,7 @@ package struct SQLToken {
 
     private static let quotes: [Unicode.Scalar: Unicode.Scalar] = ["\"": "\"", "'": "'", "`": "`", "[": "]"]
 
-    static func text(_ part: ArraySlice<Unicode.Scalar>) -> String { String(String.UnicodeScalarView(part)) }
+    package static func text(_ part: ArraySlice<Unicode.Scalar>) -> String { String(String.UnicodeScalarView(part)) }
     /// Whether it is a number without a sign.
     var isNumber: Bool {
         guard quote == nil, let digit = name?.utf8.first(where: { $0 != UInt8(ascii: ".") }) else { return false }
@@ -29,7 +29,7 @@ package struct SQLToken {
     }
 
     /// The text from the first to the last of some tokens.
-    static func text(of tokens: ArraySlice<SQLToken>, in source: [Unicode.Scalar]) -> String {
+    package static func text(of tokens: ArraySlice<SQLToken>, in source: [Unicode.Scalar]) -> String {
         guard let first = tokens.first, let last = tokens.last else { return "" }
         return String(String.UnicodeScalarView(source[first.range.lowerBound..<last.range.upperBound]))
     }
@@ -121,7 +121,7 @@ struct CreateText {
         return close.map { tokens[..<$0].dropFirst() }
     }
 
-    func text(of tokens: ArraySlice<SQLToken>) -> String { SQLToken.text(of: tokens, in: source) }
+    package func text(of tokens: ArraySlice<SQLToken>) -> String { SQLToken.text(of: tokens, in: source) }
 
     /// What stands in the parentheses that follow each such word of a definition.
     func groups(after word: ExactText, in part: ArraySlice<SQLToken>) -> [String] {

@@ -1,33 +1,33 @@
 package import GRDB
 import GRDBSQLite
-import SnapshotModel
-import StrictText
+package import SnapshotModel
+package import StrictText
 
 /// The columns of a table as the database declares them.
-struct TableColumns {
-    let name: String
-    let isWithoutRowid: Bool
-    let isStrict: Bool
-    private(set) var columns: [Column]
+package struct TableColumns {
+    package let name: String
+    package let isWithoutRowid: Bool
+    package let isStrict: Bool
+    package private(set) var columns: [Column]
     /// The column that is another name of the rowid: INTEGER PRIMARY KEY.
-    let rowidAlias: Column?
+    package let rowidAlias: Column?
 
-    struct Column {
-        let name: String
+    package struct Column {
+        package let name: String
         /// The declared type as it was written; empty if there is none.
-        let declared: String
+        package let declared: String
         let isNotNull: Bool
         /// The position in the PRIMARY KEY, from 1; 0 for other columns.
-        let keyPlace: Int
-        let isGenerated: Bool
+        package let keyPlace: Int
+        package let isGenerated: Bool
         /// In upper case; `BINARY` if none is declared.
-        let collation: String
-        let affinity: ColumnAffinity
+        package let collation: String
+        package let affinity: ColumnAffinity
         /// The default as it was written; nil if there is none.
-        let defaultText: String?
+        package let defaultText: String?
 
         /// Whether SQLite inserts no row without a value for the column.
-        var isRequired: Bool { isNotNull && defaultText == nil && keyPlace == 0 }
+        package var isRequired: Bool { isNotNull && defaultText == nil && keyPlace == 0 }
 
         /// The declared type without its length, in lower case: `decimal` for `DECIMAL(10,2)`.
         var declaredName: String {
@@ -35,18 +35,18 @@ struct TableColumns {
             return words.map { String(Substring($0)) }.joined(separator: " ")
         }
 
-        var isDeclaredBoolean: Bool { ["bool", "boolean"].contains(declaredName) }
+        package var isDeclaredBoolean: Bool { ["bool", "boolean"].contains(declaredName) }
         var isDeclaredAsTime: Bool { ["date", "datetime", "timestamp", "time"].contains { declaredName == $0 || declaredName.exact.hasPrefix($0 + " ") } }
     }
 
     /// The columns of the PRIMARY KEY, in its order.
-    var primaryKey: [Column] { columns.filter { $0.keyPlace > 0 }.sorted { $0.keyPlace < $1.keyPlace } }
+    package var primaryKey: [Column] { columns.filter { $0.keyPlace > 0 }.sorted { $0.keyPlace < $1.keyPlace } }
 
     /// The columns that can be written.
-    var plain: [Column] { columns.filter { !$0.isGenerated } }
+    package var plain: [Column] { columns.filter { !$0.isGenerated } }
 
     /// The columns that can be written and that a dataset does not describe.
-    func undescribed(by schema: DatasetSchema) -> [Column] {
+    package func undescribed(by schema: DatasetSchema) -> [Column] {
         let described = Set(schema.columns.map { $0.column.folded })
         return plain.filter { !described.contains($0.name.folded) }
     }
@@ -54,7 +54,7 @@ struct TableColumns {
     /// The defaults of optional columns of a dataset that the table declares NOT NULL, by the columns' folded names.
     ///
     /// A default that calls a function of the application is not among them: only the application can use it.
-    func requiredDefaults(of schema: DatasetSchema, _ db: Database) -> [ExactText: String] {
+    package func requiredDefaults(of schema: DatasetSchema, _ db: Database) -> [ExactText: String] {
         var found: [ExactText: String] = [:]
         for column in schema.columns where column.isOptional {
             guard let own = self.column(column.column), own.isNotNull, let text = own.defaultText, (try? db.makeStatement(sql: "SELECT (\(text))")) != nil
@@ -65,7 +65,7 @@ struct TableColumns {
     }
 
     /// A name of the rowid that no column has; nil if there is none, or no rowid.
-    var rowidName: String? { isWithoutRowid ? nil : RowidName.all.first { column($0) == nil } }
+    package var rowidName: String? { isWithoutRowid ? nil : RowidName.all.first { column($0) == nil } }
 
     /// The same table with only these columns.
     func only(_ names: [String]) -> TableColumns {
@@ -75,10 +75,10 @@ struct TableColumns {
         return some
     }
 
-    func column(_ name: String) -> Column? { columns.first { $0.name.folded == name.folded } }
+    package func column(_ name: String) -> Column? { columns.first { $0.name.folded == name.folded } }
 
     /// Reads a table's columns; nil if there is no such table.
-    init?(_ db: Database, _ table: String) throws {
+    package init?(_ db: Database, _ table: String) throws {
         let sql = "SELECT name, wr, strict FROM pragma_table_list(?) WHERE schema = 'main'"
         guard let list = try Row.fetchOne(db.keptStatement(sql: sql), arguments: [table]) else { return nil }
         let name: String = list[0], isStrict: Bool = list[2], isWithoutRowid: Bool = list[1]
@@ -140,13 +140,13 @@ struct UniqueIndex {
 
 extension Database {
     /// The journal mode of the file, in lower case: `wal`, `delete`, …
-    func journalMode() throws -> String { try String.fetchOne(self, sql: "PRAGMA main.journal_mode")?.folded.text ?? "" }
+    package func journalMode() throws -> String { try String.fetchOne(self, sql: "PRAGMA main.journal_mode")?.folded.text ?? "" }
 
     /// A statement that the connection keeps, so that SQLite compiles it once.
     ///
     /// GRDB finds it by its SQL as a `String`, to which names that are canonically equal are one. So what is not ASCII stands in front of the SQL
     /// once more, as digits.
-    func keptStatement(sql: String) throws -> Statement {
+    package func keptStatement(sql: String) throws -> Statement {
         let others = sql.utf8.filter { $0 >= 0x80 }
         guard !others.isEmpty else { return try cachedStatement(sql: sql) }
         return try cachedStatement(sql: "/* \(others.map { String($0, radix: 16) }.joined()) */ \(sql)")
@@ -155,7 +155,7 @@ extension Database {
     /// Whether a table of that name exists, as this transaction sees the database.
     ///
     /// GRDB's `tableExists` caches its answer until this connection changes the schema, but other programs change it too.
-    func hasTable(_ name: String) throws -> Bool {
+    package func hasTable(_ name: String) throws -> Bool {
         // In SQLite's schema in memory: sqlite_schema has no index.
         try KeyedStatement(self, "SELECT EXISTS (SELECT 1 FROM pragma_table_list(?) WHERE schema = 'main' AND type <> 'view')").bind(.text(name))
             .integer() == 1

@@ -1,30 +1,30 @@
-import GRDB
+package import GRDB
 import SnapshotModel
 import StrictText
 
 /// One of the toolkit's tables in the user's database.
 ///
 /// Every table that exists beyond a run is listed here and described in docs/local-tables.md. The names begin with `snapsync_`.
-struct LocalTable: Sendable {
-    let name: String
+package struct LocalTable: Sendable {
+    package let name: String
     /// What follows the name in `CREATE TABLE`.
-    let definition: String
+    package let definition: String
     /// The table's indexes: each name with what follows it in `CREATE INDEX`.
     var indexes: [(name: String, definition: String)] = []
 
     /// Creates the table and its indexes if they are missing.
-    func create(in db: Database) throws {
+    package func create(in db: Database) throws {
         try db.execute(sql: "CREATE TABLE IF NOT EXISTS \(name)\(definition)")
         for index in indexes { try db.execute(sql: "CREATE INDEX IF NOT EXISTS \(index.name) ON \(name)\(index.definition)") }
     }
 
     /// Drops the table if it exists.
-    func drop(in db: Database) throws { try db.execute(sql: "DROP TABLE IF EXISTS \(name)") }
+    package func drop(in db: Database) throws { try db.execute(sql: "DROP TABLE IF EXISTS \(name)") }
 }
 
 extension LocalTable {
     static let settings = LocalTable(name: "snapsync_settings", definition: "(key TEXT PRIMARY KEY NOT NULL, value TEXT NOT NULL) WITHOUT ROWID")
-    static let state = LocalTable(name: "snapsync_state", definition: "(key TEXT PRIMARY KEY NOT NULL, value TEXT NOT NULL) WITHOUT ROWID")
+    package static let state = LocalTable(name: "snapsync_state", definition: "(key TEXT PRIMARY KEY NOT NULL, value TEXT NOT NULL) WITHOUT ROWID")
     static let datasets = LocalTable(
         name: "snapsync_datasets",
         definition: """
@@ -40,13 +40,13 @@ extension LocalTable {
             (
                 id INTEGER PRIMARY KEY, dataset TEXT NOT NULL UNIQUE, isComplete INTEGER NOT NULL)
             """)
-    static let log = LocalTable(
+    package static let log = LocalTable(
         name: "snapsync_log",
         definition: """
             (
                 seq INTEGER PRIMARY KEY, dataset INTEGER NOT NULL, key, clock INTEGER NOT NULL, stamp, seen, changed NOT NULL DEFAULT 0)
             """)
-    static let changes = LocalTable(
+    package static let changes = LocalTable(
         name: "snapsync_changes",
         definition: """
             (
@@ -54,19 +54,19 @@ extension LocalTable {
                 isNew INTEGER NOT NULL DEFAULT 1, cause INTEGER NOT NULL DEFAULT 0, changed TEXT, base INTEGER, born INTEGER,
                 PRIMARY KEY(dataset, key)) WITHOUT ROWID
             """)
-    static let tombstones = LocalTable(
+    package static let tombstones = LocalTable(
         name: "snapsync_tombstones", definition: "(dataset INTEGER NOT NULL, key, at INTEGER NOT NULL, PRIMARY KEY(dataset, key)) WITHOUT ROWID")
-    static let instants = LocalTable(
+    package static let instants = LocalTable(
         name: "snapsync_instants",
         definition: """
             (
                 dataset INTEGER NOT NULL, key, at INTEGER NOT NULL, rest INTEGER, born INTEGER, columns TEXT, PRIMARY KEY(dataset, key)) WITHOUT ROWID
             """)
-    static let held = LocalTable(
+    package static let held = LocalTable(
         name: "snapsync_held",
         definition: "(dataset INTEGER NOT NULL, key, entity TEXT NOT NULL, reason TEXT NOT NULL, PRIMARY KEY(dataset, key)) WITHOUT ROWID")
-    static let rowids = LocalTable(name: "snapsync_rowids", definition: "(dataset TEXT)")
-    static let detached = LocalTable(
+    package static let rowids = LocalTable(name: "snapsync_rowids", definition: "(dataset TEXT)")
+    package static let detached = LocalTable(
         name: "snapsync_detached",
         definition: """
             (
@@ -74,20 +74,20 @@ extension LocalTable {
                 isNew INTEGER NOT NULL, born INTEGER, changed TEXT, names TEXT NOT NULL, PRIMARY KEY(dataset, key)) WITHOUT ROWID
             """)
 
-    static let waiting = LocalTable(
+    package static let waiting = LocalTable(
         name: "snapsync_waiting",
         definition: """
             (
                 dataset TEXT NOT NULL, key, entity TEXT NOT NULL, at INTEGER NOT NULL, born INTEGER NOT NULL, columns TEXT,
                 PRIMARY KEY(dataset, key)) WITHOUT ROWID
             """)
-    static let own = LocalTable(
+    package static let own = LocalTable(
         name: "snapsync_own",
         definition: """
             (
                 dataset INTEGER NOT NULL, key, name TEXT NOT NULL, value, at INTEGER NOT NULL, PRIMARY KEY(dataset, key, name)) WITHOUT ROWID
             """)
-    static let conflicts = LocalTable(
+    package static let conflicts = LocalTable(
         name: "snapsync_conflicts",
         definition: """
             (
@@ -95,21 +95,21 @@ extension LocalTable {
                 loser TEXT, loserAt INTEGER NOT NULL, loserDevice TEXT, winner TEXT, winnerAt INTEGER NOT NULL, winnerDevice TEXT,
                 recordedAt INTEGER NOT NULL, state TEXT NOT NULL, bytes INTEGER NOT NULL, columns TEXT)
             """)
-    static let sent = LocalTable(
+    package static let sent = LocalTable(
         name: "snapsync_sent",
         definition: """
             (
                 number INTEGER PRIMARY KEY, dataset INTEGER NOT NULL, key, seq INTEGER NOT NULL, at INTEGER, edit TEXT NOT NULL)
             """,
         indexes: [("snapsync_sent_key", "(dataset, key, seq)")])
-    static let decided = LocalTable(name: "snapsync_decided", definition: "(device TEXT PRIMARY KEY NOT NULL, number INTEGER NOT NULL) WITHOUT ROWID")
+    package static let decided = LocalTable(name: "snapsync_decided", definition: "(device TEXT PRIMARY KEY NOT NULL, number INTEGER NOT NULL) WITHOUT ROWID")
 
     /// The tables that `init` creates with the settings.
-    static let settingsTables = [settings, state, datasets]
+    package static let settingsTables = [settings, state, datasets]
     /// The tables of change tracking. Tracking works only with all of them.
-    static let trackingTables = [tracking, log, changes, tombstones, instants, held]
+    package static let trackingTables = [tracking, log, changes, tombstones, instants, held]
     /// The tables of the messages.
-    static let mailboxTables = [sent, decided]
+    package static let mailboxTables = [sent, decided]
     /// Every table.
     static let all = settingsTables + [beginning] + trackingTables + [rowids, detached, waiting, own, conflicts] + mailboxTables
 }
@@ -137,7 +137,7 @@ package enum LogEntryKind: Int64, TableCode {
 }
 
 /// Whether a dataset's table equals the applied version plus the tracked changes: the column `isComplete` of `snapsync_tracking`.
-enum Completeness: Int64, TableCode {
+package enum Completeness: Int64, TableCode {
     /// The rows may be wrong: an import puts the version's in their place. A publisher compares them with the version.
     case doubtful = 0
     case complete = 1
@@ -146,7 +146,7 @@ enum Completeness: Int64, TableCode {
 }
 
 /// Numbers that are not datasets: the column `dataset` of `snapsync_log`.
-enum ReservedDataset: Int64, TableCode {
+package enum ReservedDataset: Int64, TableCode {
     /// An entry that only keeps the last sequence number, so that no number is reused.
     case none = 0
 }
@@ -164,7 +164,7 @@ package enum TrackedState: Int64, TableCode {
 }
 
 /// Whether the applied version has a tracked entity: the column `isNew` of `snapsync_changes`.
-enum TrackedOrigin: Int64, TableCode {
+package enum TrackedOrigin: Int64, TableCode {
     case inVersion = 0
     /// Not known.
     case unknown = 1
@@ -172,7 +172,7 @@ enum TrackedOrigin: Int64, TableCode {
 }
 
 /// Why an entity is tracked: the column `cause` of `snapsync_changes`.
-enum ChangeCause: Int64, TableCode {
+package enum ChangeCause: Int64, TableCode {
     /// Other devices know the instants, so they stay: a reader made the edit, or it was in a commit that lost its number.
     case known = -1
     case edit = 0
@@ -180,4 +180,14 @@ enum ChangeCause: Int64, TableCode {
     case carried = 1
     /// Nobody edited it: the row has this table's default in a column in which the version has NULL.
     case defaulted = 2
+}
+
+/// What triggers and statements that write the log have in common.
+package enum LogSQL {
+    /// How many columns one number of the text about a found row tells apart.
+    package static let maskSize = 60
+    /// Milliseconds since 1970 by SQLite's own clock, which is the same in every program that writes the table.
+    ///
+    /// `julianday` is exact to 40 us, so rounding gives the same millisecond as `strftime` in the same statement.
+    package static let clock = "CAST((julianday('now') - 2440587.5) * 86400000 + 0.5 AS INTEGER)"
 }

@@ -1,11 +1,11 @@
-import GRDB
-import SnapshotModel
+package import GRDB
+package import SnapshotModel
 import StrictText
 
 /// A UNIQUE constraint of a table other than the dataset's key: columns, or expressions of an index, for all rows or those that meet a condition.
 ///
 /// `INSERT OR REPLACE` removes a row with the same values without running a delete trigger.
-struct UniqueKey {
+package struct UniqueKey {
     /// A column or an expression, with the collation that the index uses.
     private struct Part {
         /// The column's name; nil for an expression.
@@ -20,7 +20,7 @@ struct UniqueKey {
     /// The table's columns, other than generated ones, that the values are computed from.
     let valueColumns: [String]
     /// Those and the columns of the condition.
-    let columns: [String]
+    package let columns: [String]
     private let parts: [Part]
     /// The condition of a partial index, as the index has it.
     private let condition: String?
@@ -50,7 +50,7 @@ struct UniqueKey {
     /// The UNIQUE constraints of a dataset's table other than its key.
     ///
     /// - Returns: nil if one is an index on expressions that cannot be parsed. A trigger cannot follow such an index.
-    static func others(_ db: Database, _ schema: DatasetSchema) throws -> [UniqueKey]? {
+    package static func others(_ db: Database, _ schema: DatasetSchema) throws -> [UniqueKey]? {
         guard let table = try TableColumns(db, schema.table) else { return [] }
         let generated = try GeneratedColumns(db, table)
         var found: [UniqueKey] = []
@@ -78,7 +78,7 @@ struct UniqueKey {
     }
 
     /// The condition that row `t` has the values of the new row. Names without a table are those of `t`, so no other table may be beside it.
-    var isTakenFrom: String {
+    package var isTakenFrom: String {
         // Names in an expression refer to the row that the inner SELECT returns.
         func new(_ expression: String) -> String { "(SELECT (\(expression)) FROM \(row))" }
         let equal = parts.map { part in

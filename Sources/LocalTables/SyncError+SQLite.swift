@@ -1,4 +1,4 @@
-import GRDB
+package import GRDB
 package import StrictText
 
 extension SyncError {
@@ -27,7 +27,7 @@ extension SyncError {
     }
 
     /// - Parameter isFile: whether `place` is the database's path. Then the file can be examined if SQLite's error says little.
-    init(_ error: DatabaseError, at place: String, isFile: Bool = true) {
+    package init(_ error: DatabaseError, at place: String, isFile: Bool = true) {
         // SQLite's message may contain the text of a statement but never values, because statements with values bind them.
         let message = error.message ?? "SQLite error \(error.extendedResultCode.rawValue)"
         switch error.resultCode {

@@ -1,27 +1,27 @@
-import GRDB
+package import GRDB
 package import SnapshotModel
 import StrictText
 
 /// A foreign key as the database declares it.
-struct ForeignKey {
-    let number: Int
-    let child: String
-    let parent: String
+package struct TableReference {
+    package let number: Int
+    package let child: String
+    package let parent: String
     /// Pairs of the child's column and the parent's.
-    let columns: [(child: String, parent: String)]
+    package let columns: [(child: String, parent: String)]
     /// `CASCADE`, `SET NULL`, `SET DEFAULT`, `RESTRICT` or `NO ACTION`.
-    let onDelete: String
+    package let onDelete: String
     /// The action when the parent's key changes; same values as ``onDelete``.
-    let onUpdate: String
+    package let onUpdate: String
 
-    static func all(_ db: Database) throws -> [ForeignKey] {
+    package static func all(_ db: Database) throws -> [TableReference] {
         let rows = try Row.fetchAll(
             db,
             sql: """
                 SELECT t.name, f.id, f."table", f."from", f."to", f.on_delete, f.seq, f.on_update
                 FROM sqlite_schema t, pragma_foreign_key_list(t.name) f WHERE t.type = 'table' ORDER BY t.name, f.id, f.seq
                 """)
-        var found: [ForeignKey] = []
+        var found: [TableReference] = []
         var columns: [(String, String)] = []
         for (index, row) in rows.enumerated() {
             let child: String = row[0], parent: String = row[2]
@@ -29,7 +29,7 @@ struct ForeignKey {
             columns.append((row[3], to))
             let isLast = index + 1 == rows.count || (rows[index + 1][0] as String).exact != child.exact || rows[index + 1][1] as Int != row[1]
             if isLast {
-                found.append(ForeignKey(number: found.count, child: child, parent: parent, columns: columns, onDelete: row[5], onUpdate: row[7]))
+                found.append(TableReference(number: found.count, child: child, parent: parent, columns: columns, onDelete: row[5], onUpdate: row[7]))
                 columns = []
             }
         }
@@ -47,32 +47,32 @@ struct ForeignKey {
 
     /// The condition that row `c` of the child table refers to row `p` of the parent table. The parent's collation counts: of two columns, SQLite
     /// takes the left one's.
-    var isMatch: String { columns.map { "p.\($0.parent.sqlIdentifier) = c.\($0.child.sqlIdentifier)" }.joined(separator: " AND ") }
+    package var isMatch: String { columns.map { "p.\($0.parent.sqlIdentifier) = c.\($0.child.sqlIdentifier)" }.joined(separator: " AND ") }
 
     /// The condition that row `c` of the child table refers to a parent that does not exist.
-    var isDangling: String { "\(isSet) AND NOT EXISTS (SELECT 1 FROM \(parent.sqlIdentifier) p WHERE \(isMatch))" }
+    package var isDangling: String { "\(isSet) AND NOT EXISTS (SELECT 1 FROM \(parent.sqlIdentifier) p WHERE \(isMatch))" }
 
     /// The key of the parent to which row `c` of the child table refers; nil if it refers to other columns than the parent's key.
-    func parentKey(in parent: DatasetSchema) -> String? {
+    package func parentKey(in parent: DatasetSchema) -> String? {
         let pairs = parent.keyColumns.compactMap { part in columns.first { $0.parent.folded == part.column.folded } }
         guard pairs.count == parent.keyColumns.count, pairs.count == columns.count else { return nil }
         return parent.keySQL.value(of: pairs.map { "c.\($0.child.sqlIdentifier)" })
     }
 
     /// The values by which row `c` of the child table refers to its parent, as one text.
-    var target: String {
+    package var target: String {
         columns.map { "quote(c.\($0.child.sqlIdentifier))" }.joined(separator: " || ',' || ")
     }
 }
 
 /// The foreign keys of all tables, and queries for the rows that refer to existing or missing parents.
 package struct ForeignKeyLookup: TransactionPart {
-    let transaction: LocalTransaction
+    package let transaction: LocalTransaction
 
     /// The foreign keys of all tables, read once in a transaction.
-    func foreignKeys() throws -> [ForeignKey] {
+    package func foreignKeys() throws -> [TableReference] {
         if let known = transaction.knownForeignKeys { return known }
-        let found = try ForeignKey.all(db)
+        let found = try TableReference.all(db)
         transaction.knownForeignKeys = found
         return found
     }
@@ -84,7 +84,7 @@ package struct ForeignKeyLookup: TransactionPart {
             key, of: schema, foreignKeys().filter { $0.child.folded == schema.table.folded && parents.contains($0.parent.folded) })
     }
 
-    func isDangling(_ key: EntityKey, of schema: DatasetSchema, _ links: [ForeignKey]) throws -> Bool {
+    package func isDangling(_ key: EntityKey, of schema: DatasetSchema, _ links: [TableReference]) throws -> Bool {
         try links.contains { link in
             try KeyedStatement(db, "SELECT 1 FROM \(schema.table.sqlIdentifier) c WHERE \(schema.keySQL.matches("c", "?1")) AND \(link.isDangling)").bind(
                 .key(key)
@@ -95,7 +95,7 @@ package struct ForeignKeyLookup: TransactionPart {
     /// The first table of a dataset whose rows refer to an entity; nil if there is none.
     package func tableReferring(at key: EntityKey, of schema: DatasetSchema, among schemas: [DatasetSchema]) throws -> String? {
         let tables = Set(schemas.map { $0.table.folded })
-        for foreign in try ForeignKey.all(db)
+        for foreign in try TableReference.all(db)
         where foreign.parent.folded == schema.table.folded && tables.contains(foreign.child.folded) {
             let isPointedAt =
                 try KeyedStatement(
@@ -108,28 +108,6 @@ package struct ForeignKeyLookup: TransactionPart {
             if isPointedAt { return foreign.child }
         }
         return nil
-    }
-
-    /// The datasets that have child datasets and from which something was deleted here, or changed if children refer to other columns than the key. An
-    /// import may bring children that need the rows as they were.
-    package func deletedParents(among schemas: [DatasetSchema]) throws -> Set<String> {
-        let changed = try schemas.filter { try transaction.changeLog.hasChanges(of: $0) || transaction.changeLog.hasEntries([$0]) }
-        guard !changed.isEmpty else { return [] }
-        let tables = Set(schemas.map { $0.table.folded })
-        let keys = try foreignKeys().filter { tables.contains($0.child.folded) }
-        let losing = try changed.filter { schema in
-            let references = keys.filter { $0.parent.folded == schema.table.folded }, keyColumns = Set(schema.keyColumns.map(\.column.folded))
-            guard !references.isEmpty, let id = try trackingID(schema) else { return false }
-            if references.contains(where: { !keyColumns.isSuperset(of: $0.columns.map(\.parent.folded)) }) { return true }
-            let table = schema.table.sqlIdentifier, key = schema.keySQL
-            return try Bool.fetchOne(
-                db,
-                sql: """
-                    SELECT EXISTS (SELECT 1 FROM snapsync_changes WHERE dataset = ?1 AND state = \(TrackedState.deleted))
-                        OR EXISTS (SELECT 1 FROM snapsync_log l WHERE dataset = ?1 AND NOT EXISTS (SELECT 1 FROM \(table) t WHERE \(key.matches("t", key.unlogged("l.key")))))
-                    """, arguments: [id]) ?? false
-        }
-        return Set(losing.map(\.name))
     }
 
     /// Finds rows of the synced tables that refer to missing rows. Reads every row of a table with foreign keys.

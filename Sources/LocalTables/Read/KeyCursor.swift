@@ -1,4 +1,4 @@
-import GRDB
+package import GRDB
 import GRDBSQLite
 package import SnapshotModel
 import StrictText
@@ -42,7 +42,7 @@ package final class KeyCursor {
     package private(set) var keyCount = 0
     private let hasRowids: Bool
 
-    init(_ db: Database, _ schema: DatasetSchema, rowid: String?, within range: KeyRange, path: String) throws {
+    package init(_ db: Database, _ schema: DatasetSchema, rowid: String?, within range: KeyRange, path: String) throws {
         let key = schema.keySQL
         hasRowids = rowid != nil
         statement = try db.makeStatement(

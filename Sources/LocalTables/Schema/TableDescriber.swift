@@ -9,7 +9,7 @@ import StrictText
 ///
 /// Writes nothing. Of a table's rows it reads the first ones, to find the timestamp column.
 package struct TableDescriber: TransactionPart {
-    let transaction: LocalTransaction
+    package let transaction: LocalTransaction
 
     /// Describes tables.
     ///

@@ -1,13 +1,13 @@
-import GRDB
-import SnapshotModel
+package import GRDB
+package import SnapshotModel
 import StrictText
 
 /// The rows of one table before and after an import, of those rows that the import touched.
 ///
 /// They are stored in two temporary tables. Temporary triggers copy the rows before; they run while the application's triggers are off. The cost
 /// is a row on disk for each touched row. Rows that are unchanged at the end are removed from the image.
-struct TableImage {
-    let schema: DatasetSchema
+package struct TableImage {
+    package let schema: DatasetSchema
     let columns: [String]
     /// The unique columns by position in `columns`, each with whether it may be NULL.
     let unique: [Int: Bool]
@@ -29,7 +29,7 @@ struct TableImage {
     ///   - name: distinguishes the temporary tables from those of other images.
     ///   - comparesRowids: whether a row that is inserted again with another rowid counts as changed.
     ///   - limit: the most rows that are copied. Nothing is known about rows that are touched after that (``isFull()``).
-    init(_ db: Database, _ schema: DatasetSchema, name: String, comparesRowids: Bool = true, limit: Int? = nil) throws {
+    package init(_ db: Database, _ schema: DatasetSchema, name: String, comparesRowids: Bool = true, limit: Int? = nil) throws {
         self.limit = limit
         self.db = db
         self.schema = schema
@@ -86,7 +86,7 @@ struct TableImage {
     }
 
     /// Stops copying rows and reads the present ones. Afterwards the image contains only the rows that differ.
-    func close() throws {
+    package func close() throws {
         for event in ["DELETE", "UPDATE", "INSERT"] { try db.execute(sql: "DROP TRIGGER temp.\(before)_\(event)") }
         try db.execute(
             sql: """
@@ -98,7 +98,7 @@ struct TableImage {
     }
 
     /// Restores the rows as they were before. The application's triggers must be off.
-    func restore() throws {
+    package func restore() throws {
         try db.execute(
             sql: """
                 DELETE FROM \(table) WHERE \(key.isIn(keys: "k", of: "temp.\(before)"));
@@ -107,7 +107,7 @@ struct TableImage {
     }
 
     /// Whether the rows are as the import left them.
-    func isAsImported() throws -> Bool {
+    package func isAsImported() throws -> Bool {
         let rows = columns.map { "t.\($0.sqlIdentifier)" }
         let same = vector(columns.indices.map { "a.c\($0)" }) + " IS " + vector(rows)
         return try Bool.fetchOne(
@@ -118,7 +118,7 @@ struct TableImage {
                 """) ?? false
     }
 
-    func drop() throws { try db.execute(sql: "DROP TABLE temp.\(before); DROP TABLE temp.\(after)") }
+    package func drop() throws { try db.execute(sql: "DROP TABLE temp.\(before); DROP TABLE temp.\(after)") }
 
     /// The condition that two rows have the same values, storage classes and signs of zero.
     private func same(_ one: String, _ other: String) -> String {
@@ -137,20 +137,20 @@ struct TableImage {
 // The changes, row by row, as an application would make them.
 extension TableImage {
     /// One row's change.
-    struct Change: Hashable {
-        enum Kind: Hashable {
+    package struct Change: Hashable {
+        package enum Kind: Hashable {
             case delete
             case insert
             /// These columns change, by position.
             case update([Int])
         }
-        let kind: Kind
+        package let kind: Kind
         /// The row's number in the temporary table: ``before`` for a deletion, else ``after``.
-        let row: Int64
+        package let row: Int64
     }
 
     /// Calls `body` with every row that was deleted.
-    func forEachDeletion(_ body: (Change) throws -> Void) throws {
+    package func forEachDeletion(_ body: (Change) throws -> Void) throws {
         var last: Int64 = 0
         while true {
             let rows = try Int64.fetchAll(
@@ -166,7 +166,7 @@ extension TableImage {
     }
 
     /// Calls `body` with every row that was inserted or changed, in the order in which the import wrote them.
-    func forEachArrival(_ body: (Change) throws -> Void) throws {
+    package func forEachArrival(_ body: (Change) throws -> Void) throws {
         let differences = columns.indices.map(differs).joined(separator: ", ")
         var last: Int64 = 0
         while true {
@@ -191,7 +191,7 @@ extension TableImage {
     }
 
     /// The statement for a kind of change, with the row's number as its parameter.
-    func sql(_ kind: Change.Kind) -> String {
+    package func sql(_ kind: Change.Kind) -> String {
         switch kind {
         case .delete: "DELETE FROM \(table) WHERE \(key.matches(nil, "(SELECT k FROM temp.\(before) WHERE rowid = ?1)"))"
         case .insert:
@@ -205,7 +205,7 @@ extension TableImage {
     }
 
     /// The statement that gives the unique columns among the changed ones values that no row has or will have; nil if none of them is unique.
-    func stepAside(_ changed: [Int]) -> String? {
+    package func stepAside(_ changed: [Int]) -> String? {
         let columns = changed.filter { unique[$0] != nil }
         guard !columns.isEmpty else { return nil }
         let values = columns.map { index in
@@ -218,7 +218,7 @@ extension TableImage {
     }
 
     /// The statements that bring a row into its final state, whatever its present state. The triggers must be off.
-    func forcing(_ kind: Change.Kind) -> [String] {
+    package func forcing(_ kind: Change.Kind) -> [String] {
         switch kind {
         case .delete: [sql(.delete)]
         case .insert, .update: ["DELETE FROM \(table) WHERE \(key.matches(nil, "(SELECT k FROM temp.\(after) WHERE rowid = ?1)"))", sql(.insert)]
@@ -226,11 +226,11 @@ extension TableImage {
     }
 
     /// Logs every row that differs as changed now by this device: a row that is there before and after as one that replaces its like.
-    func note(id: Int64) throws {
+    package func note(id: Int64) throws {
         let positions = schema.columns.map { column in columns.firstIndex { $0.folded == column.column.folded } }
         let stamp = schema.timestampIndex.flatMap { positions[$0] }.map { "b.c\($0)" } ?? "NULL"
-        let masks = stride(from: 0, to: positions.count, by: ChangeTriggers.maskSize).map { start in
-            let part = positions.indices[start...].prefix(ChangeTriggers.maskSize).compactMap { position in
+        let masks = stride(from: 0, to: positions.count, by: LogSQL.maskSize).map { start in
+            let part = positions.indices[start...].prefix(LogSQL.maskSize).compactMap { position in
                 positions[position].map { "(\(differs($0))) * \(1 << (position - start))" }
             }
             return part.isEmpty ? "0" : "(\(part.joined(separator: " + ")))"
@@ -238,7 +238,7 @@ extension TableImage {
         try db.execute(
             sql: """
                 INSERT INTO snapsync_log(dataset, key, clock, seen, changed)
-                SELECT ?, \(schema.keySQL.logged(key: "b.k")), CASE part WHEN 0 THEN 0 ELSE \(ChangeTriggers.clock) END, CASE WHEN part = 0 OR a.k IS NULL THEN \(stamp) END,
+                SELECT ?, \(schema.keySQL.logged(key: "b.k")), CASE part WHEN 0 THEN 0 ELSE \(LogSQL.clock) END, CASE WHEN part = 0 OR a.k IS NULL THEN \(stamp) END,
                     CASE WHEN part = 0 THEN '' || \(masks.joined(separator: " || ',' || ")) WHEN a.k IS NULL THEN \(LogEntryKind.touched) ELSE \(LogEntryKind.inserted) END
                 FROM temp.\(before) b LEFT JOIN temp.\(after) a ON a.k = b.k JOIN (SELECT 0 AS part UNION ALL SELECT 1) WHERE part = 1 OR had = 1 AND a.k IS NOT NULL ORDER BY b.rowid, part
                 """, arguments: [id])

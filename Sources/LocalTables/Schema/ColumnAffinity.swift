@@ -1,16 +1,16 @@
-import SnapshotModel
+package import SnapshotModel
 import StrictText
 
 /// How SQLite converts values that are stored in a column or compared with it.
 ///
 /// Source: "Determination Of Column Affinity" in SQLite's documentation of datatypes.
-enum ColumnAffinity {
+package enum ColumnAffinity {
     case integer, text, blob, real, numeric
 
     /// The affinity of a column with this declared type.
     ///
     /// - Parameter isStrict: whether the table is STRICT. There, `ANY` keeps every value unchanged; in other tables it is numeric.
-    init(declared type: String, isStrict: Bool) {
+    package init(declared type: String, isStrict: Bool) {
         if isStrict, type.folded == "any" {
             self = .blob
             return
@@ -55,7 +55,7 @@ extension ColumnAffinity {
     }
 
     /// What a column of this affinity turns a value into, in words; nil if it keeps the value unchanged.
-    func changed(_ value: ColumnValue) -> String? {
+    package func changed(_ value: ColumnValue) -> String? {
         switch (self, value) {
         case (.blob, _), (_, .null), (_, .blob): nil
         case (.text, .integer), (.text, .real): "text"
@@ -70,10 +70,10 @@ extension ColumnAffinity {
     }
 
     /// The same of a value that owns its bytes.
-    func changed(_ value: OwnedValue) -> String? { value.withColumnValue { changed($0) } }
+    package func changed(_ value: OwnedValue) -> String? { value.withColumnValue { changed($0) } }
 
     /// Whether the column may change a value of that shape.
-    func mayChange(_ shape: ColumnShape?) -> Bool {
+    package func mayChange(_ shape: ColumnShape?) -> Bool {
         switch shape {
         case nil: self != .blob
         case .text, .json: self == .integer || self == .real || self == .numeric

@@ -7,7 +7,7 @@ import StrictText
 /// SQLite gives a new row of a table with AUTOINCREMENT a key above the table's highest key and above the table's counter. An import brings rows
 /// of other devices with keys of other ranges. The counter is then set to just before the device's next block. It is never decreased.
 package struct KeyRanges: TransactionPart {
-    let transaction: LocalTransaction
+    package let transaction: LocalTransaction
     private var settings: SettingsTable { transaction.settings }
 
     /// The range and the device that it belongs to; nil if this database has none.
