@@ -27,7 +27,7 @@ AREAS = {
               "RebaseTests|UniqueClashTests|ShiftedPeerTests|KeptEditTests|KeptReaderEditTests|MessageTests|ExactlyOnceTests|PeerSyncTests|RandomHistoryTests|HeldRowTests|HeldColumnTests|ConflictTests"),
     "log": (["LocalStore/Track"], "LocalStoreTests|SchemaChangeTests|OwnRowsTests|RandomHistoryTests|VanishedRowsTests|UntrackedEditTests|RewrittenTableCommandTests"),
     "publish": (["SyncRuns/Publish", "CloudStore/Log"],
-                "CloudStoreTests|ExportRunTests|DatasetExporterTests|SortedBlockSourceTests|ChangedBlocksTests|PeerSyncTests|FullExportTests|IdleSyncTests|AssetLimitTests|OperatorStatusTests"),
+                "CloudStoreTests|SignedZoneAttackTests|SchemaTextTests|ExportRunTests|DatasetExporterTests|SortedBlockSourceTests|ChangedBlocksTests|PeerSyncTests|FullExportTests|IdleSyncTests|AssetLimitTests|OperatorStatusTests"),
     "apply": (["SyncRuns/Receive", "LocalStore/Apply"],
               "LocalStoreTests|ImportRunTests|FirstImportTests|ApplicationTriggerTests|UniqueValueTests|RequiredColumnTests|OwnRowsTests|RandomHistoryTests|VanishedRowsTests|TrackingCheckTests|RestoreTests|SchemaUpdateTests"),
     "disk": (["DirectoryCloud/Files", "DirectoryCloud/Repair"], "CloudStoreTests|RepairTests"),
@@ -153,7 +153,12 @@ def run_tests(options, tests, mutant=""):
     command = ["swift", "test", "--skip-build", *QUICK, "--scratch-path", str(options.scratch), "--filter", tests]
     run = subprocess.Popen(command, cwd=options.copy, env=dict(os.environ, MUTANT_OF_THIS_RUN=mutant), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                            text=True, errors="replace", start_new_session=True)
-    def end(): os.killpg(run.pid, signal.SIGKILL)
+    def end():
+        # The test process has a group of its own, in the session of `swift test`.
+        for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
+            try:
+                if int(stat.read_text().rpartition(")")[2].split()[3]) == run.pid: os.kill(int(stat.parent.name), signal.SIGKILL)
+            except (OSError, ValueError): continue
     limit = threading.Timer(options.limit, end)
     limit.start()
     for line in run.stdout:

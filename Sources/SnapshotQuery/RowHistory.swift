@@ -62,12 +62,14 @@ struct RowHistory {
             }
             last = saved
         }
-        var changes: [RowHistoryReport.Change] = [], rest = steps[...]
+        // Between the steps that touch the row, it is the same.
+        var changes: [RowHistoryReport.Change] = [], rest = steps[...], after = try await values(of: key, in: last)
         while !rest.isEmpty, changes.count < limit ?? .max {
             let part = Array(rest.suffix(Self.width).reversed())
             rest.removeLast(part.count)
-            for step in try await touching(key, part) where changes.count < limit ?? .max {
-                if let change = try await change(of: key, step) { changes.append(change) }
+            for (step, before) in try await touching(key, part) where changes.count < limit ?? .max {
+                if before != after { changes.append(change(step, from: before, to: after)) }
+                after = before
             }
         }
         return (changes, oldest)
@@ -78,13 +80,16 @@ struct RowHistory {
         version.schema.keyColumns.elementsEqual(table.schema.keyColumns) { $0.name.exact == $1.name.exact && $0.collation == $1.collation }
     }
 
-    /// The steps that may have changed the row, in their order.
-    private func touching(_ key: EntityKey, _ steps: [Step]) async throws -> [Step] {
-        let numbers = try await withThrowingTaskGroup(of: Int?.self) { group in
-            for (number, step) in steps.enumerated() { group.addTask { try await isTouched(key, step) ? number : nil } }
-            return try await group.reduce(into: Set<Int>()) { if let number = $1 { $0.insert(number) } }
+    /// The steps that may have changed the row, in their order, each with the row's values before it.
+    private func touching(_ key: EntityKey, _ steps: [Step]) async throws -> [(step: Step, before: [OwnedValue]?)] {
+        var found: [Int: [OwnedValue]?] = [:]
+        try await withThrowingTaskGroup(of: (number: Int, before: [OwnedValue]?)?.self) { group in
+            for (number, step) in steps.enumerated() {
+                group.addTask { try await isTouched(key, step) ? (number, values(of: key, in: step.before)) : nil }
+            }
+            for try await case let (number, before)? in group { found[number] = .some(before) }
         }
-        return steps.enumerated().filter { numbers.contains($0.offset) }.map(\.element)
+        return found.sorted { $0.key < $1.key }.map { (steps[$0.key], $0.value) }
     }
 
     private func isTouched(_ key: EntityKey, _ step: Step) async throws -> Bool {
@@ -96,9 +101,7 @@ struct RowHistory {
         return try await version(before).run(of: key) != run
     }
 
-    private func change(of key: EntityKey, _ step: Step) async throws -> RowHistoryReport.Change? {
-        let before = try await values(of: key, in: step.before), after = try await values(of: key, in: step.record)
-        guard before != after else { return nil }
+    private func change(_ step: Step, from before: [OwnedValue]?, to after: [OwnedValue]?) -> RowHistoryReport.Change {
         let columns = table.schema.columns.indices.filter { before?[$0] ?? .null != after?[$0] ?? .null }
         return RowHistoryReport.Change(
             version: step.commit.token.number, timestamp: step.commit.timestamp.description, device: step.commit.device,

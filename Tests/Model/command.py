@@ -46,6 +46,13 @@ class Tracked(Device):
         if values is not None and key in self.inserted and entry and entry[0] is None and len(entry[1].changed) == len(values):
             entry[1] = entry[1]._replace(changed=dict.fromkeys(values, entry[1].at))
             self.state[key] = self.state[key]._replace(instants=dict.fromkeys(values, entry[1].at))
+        elif entry and entry[0] is None and isinstance(entry[1].base, dict) and entry[1].base and stamp is None:
+            # Each statement is later than what the version has, not than the one before.
+            latest = max(clock, max(entry[1].base.values()) + 1)
+            entry[1] = entry[1]._replace(changed={c: min(at, latest) for c, at in entry[1].changed.items()})
+            if values is not None:
+                row = self.state[key]
+                self.state[key] = row._replace(instants={c: entry[1].changed.get(c, at) for c, at in row.instants.items()})
 
 
 class History(World):

@@ -393,4 +393,60 @@ import Testing
         let list = try scene.succeed("conflicts w.db")
         #expect(list.contains("t 2: n must have a value"), "\(list)")
     }
+
+    private static let rows = "SELECT 'c', id FROM customers UNION ALL SELECT 'o', id FROM orders ORDER BY 1, 2"
+
+    /// A writer and two readers that edit, with the customer `old`.
+    private func writerAndReaders() throws -> Scene {
+        let scene = try Scene.pair(Self.tables + "INSERT INTO customers VALUES('old', 'old@x', 'Old', 1)", roles: ("writer --reader-edits all", "reader"))
+        try scene.succeed("join c.db cloud --name c")
+        try scene.sync("c")
+        return scene
+    }
+
+    /// The writer holds a reader's row, and shows it again because its parent is back. In the same sync, the reader's deletion of the row arrives.
+    @Test func aReadersDeletionOfARowThatIsShownAgainIsMade() throws {
+        let scene = try writerAndReaders()
+        try scene.database("b.db").run("INSERT INTO orders VALUES('o1', 'old', 4)")
+        try scene.sync("b")
+        try scene.database("a.db").run("DELETE FROM customers")
+        try scene.sync("a")
+        try scene.database("b.db").run("DELETE FROM orders")
+        try scene.sync("b")
+        try scene.database("a.db").run("INSERT INTO customers VALUES('old', 'old@x', 'Again', 1)")
+        try scene.sync("a", "b", "c")
+        for name in ["a", "b", "c"] {
+            #expect(try scene.database("\(name).db").run(Self.rows) == "c|old\n")
+            try scene.succeed("check \(name).db --local")
+        }
+        #expect(try scene.succeed("show cloud orders").contains(#""deletions":[{"id":"o1""#))
+        #expect(try scene.succeed("conflicts b.db") == "no edit has lost to another one\n")
+    }
+
+    /// A reader inserts and deletes a row before the writer takes either edit. The version has the deletion, so that no other edit of the row counts.
+    @Test func aRowThatAReaderInsertedAndDeletedIsDeletedInTheVersion() throws {
+        let scene = try writerAndReaders()
+        try scene.database("b.db").run("INSERT INTO orders VALUES('o1', 'old', 4)")
+        try scene.sync("b")
+        try scene.database("b.db").run("DELETE FROM orders")
+        try scene.sync("b", "a", "b")
+        #expect(try scene.succeed("show cloud orders").contains(#""deletions":[{"id":"o1""#))
+    }
+
+    /// A reader restores a parent that its row needs, and the version holds the parent. Then the reader holds its row, too: no row refers to a missing one.
+    @Test func aRowWhoseRestoredParentIsHeldIsHeldAgain() throws {
+        let scene = try writerAndReaders()
+        try scene.database("b.db").run("DELETE FROM customers")
+        try scene.database("c.db").run("INSERT INTO orders VALUES('o1', 'old', 4)")
+        try scene.sync("b", "c", "a")
+        try scene.database("b.db").run("INSERT INTO customers VALUES('new', 'old@x', 'New', 2)")
+        try scene.sync("b", "c")
+        #expect(try scene.database("c.db").run(Self.rows) == "c|old\no|o1\n")
+        try scene.sync("a", "b", "c")
+        for name in ["a", "b", "c"] {
+            #expect(try scene.database("\(name).db").run(Self.rows) == "c|new\n")
+            #expect(try scene.succeed("conflicts \(name).db").contains("2 rows are held"))
+            try scene.succeed("check \(name).db --local")
+        }
+    }
 }

@@ -332,8 +332,14 @@ package final class OwnEdits: EditSource {
         return VersionRow(values: sink.values, instants: sink.values.map { _ in own }, born: max(seen.born ?? own, .earliest))
     }
 
-    /// Whether the row of an edit that the import does not write refers to a row that the import has deleted.
+    /// Whether a row that the import does not write refers to one that it has deleted: the row of an edit, or one that is shown because of a decided edit.
     package func hasOrphans() throws -> Bool {
+        for place in decided.keys {
+            guard let part = parts.first(where: { $0.index == place.dataset }) else { continue }
+            for link in links.parents[place.dataset] {
+                if try link.children(of: place.key, in: part.rows).contains(where: { !isTouched($0, link.child) }) { return true }
+            }
+        }
         for part in parts {
             for link in links.children[part.index] {
                 for key in try link.dangling(among: part.children) where !isTouched(key, part.index) && !loose.contains(RowPlace(part.index, key)) {

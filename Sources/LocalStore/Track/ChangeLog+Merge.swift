@@ -8,11 +8,11 @@ extension ChangeLog {
     /// Stores what a merge has left of an edit.
     ///
     /// - Parameters:
-    ///   - isInVersion: whether the version's table has a row with the key.
+    ///   - isInVersion: whether the version's table has a row with the key; nil if the version holds it.
     ///   - gone: when the version's row was deleted that the edit brings back; nil if it brings none back.
-    package func store(_ edit: Edit, of key: EntityKey, in schema: DatasetSchema, isInVersion: Bool, restoring gone: Instant? = nil) throws {
+    package func store(_ edit: Edit, of key: EntityKey, in schema: DatasetSchema, isInVersion: Bool?, restoring gone: Instant? = nil) throws {
         guard let id = try trackingID(schema) else { return }
-        let origin: TrackedOrigin = gone != nil ? .unknown : !isInVersion ? .new : edit.inserts ? .unknown : .inVersion
+        let origin: TrackedOrigin = gone != nil ? .unknown : isInVersion == false ? .new : edit.inserts ? .unknown : .inVersion
         var changed: String?
         if case .columns(let columns, let values) = edit.change,
             gone != nil || columns.count < values.count || columns.values.contains(where: { $0 != edit.at })
@@ -85,6 +85,8 @@ extension ChangeLog {
         var origin = earlier?.origin ?? (wasThere ? .inVersion : .new)
         // An insertion in place of the version's row is a row of its own.
         if isVersions || edit.inserts && origin == .inVersion { origin = .unknown }
+        // The device that deleted the row knows it, even if no version had it.
+        if edit.isDeletion, origin == .new { origin = .unknown }
         let hasBorn = edit.inserts || !wasThere
         if let gone, isVersions { try restore(key, deleted: gone, born: edit.born, in: schema) }
         try KeyedStatement(
@@ -178,7 +180,7 @@ extension ChangeLog {
             Edit(
                 base: .nothing, change: .columns(Dictionary(uniqueKeysWithValues: schema.columns.indices.map { ($0, at) }), values: []),
                 born: instants.born ?? at),
-            of: key, in: schema, isInVersion: false)
+            of: key, in: schema, isInVersion: nil)
     }
 }
 
