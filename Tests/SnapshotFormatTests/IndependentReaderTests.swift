@@ -122,7 +122,8 @@ import Testing
             guard parts.count == 3, parts[0].utf8.count == 4, UInt(parts[0], radix: 16) != nil else { return nil }
             return parts[1].split(separator: " ").compactMap { UInt8($0, radix: 16) }
         }
-        #expect(shown.flatMap { $0 } == bytes)
+        // The header and the first block.
+        #expect(shown.flatMap { $0 } == Array(bytes.prefix(182)))
     }
 
     @Test func anAssetOfAnotherWriterWithTombstonesIsReadAndOurEncoderAgreesWithIt() throws {
