@@ -23,7 +23,7 @@ CEILINGS = [
     ("files of the largest module", 59, 80),
     ("functions with three unlabelled parameters", 0, 0),
     ("functions with more than seven parameters", 13, 0),
-    ("lines of Tests", 50_453, 40_000),
+    ("lines of Tests", 50_469, 40_000),
     ("lines of Scripts, Benchmarks and Makefile", 1_597, 1_000),
     ("words of README and docs", 45_000, 45_000),
     ("semicolons in 1,000 words", 1.5, 1.5),

@@ -332,14 +332,8 @@ package final class OwnEdits: EditSource {
         return VersionRow(values: sink.values, instants: sink.values.map { _ in own }, born: max(seen.born ?? own, .earliest))
     }
 
-    /// Whether a row that the import does not write refers to one that it has deleted: the row of an edit, or one that is shown because of a decided edit.
+    /// Whether the row of an edit that the import does not write refers to a row that the import has deleted.
     package func hasOrphans() throws -> Bool {
-        for place in decided.keys {
-            guard let part = parts.first(where: { $0.index == place.dataset }) else { continue }
-            for link in links.parents[place.dataset] {
-                if try link.children(of: place.key, in: part.rows).contains(where: { !isTouched($0, link.child) }) { return true }
-            }
-        }
         for part in parts {
             for link in links.children[part.index] {
                 for key in try link.dangling(among: part.children) where !isTouched(key, part.index) && !loose.contains(RowPlace(part.index, key)) {
@@ -369,7 +363,8 @@ package final class OwnEdits: EditSource {
 extension OwnEdits {
     /// Stores what is left of the edits.
     ///
-    /// - Parameter publishes: whether this device publishes. Then its next version shows the held rows that are shown here.
+    /// - Parameter publishes: whether this device publishes. Then its next version shows the held rows that are shown here. On a reader they are shown as
+    ///   long as its edits let them fit.
     package func settle(_ outcome: Rebase.Outcome, publishes: Bool) throws {
         let held = Set(outcome.held).subtracting(outcome.released)
         func settle(_ place: RowPlace, _ edit: Edit?) throws {
@@ -390,10 +385,8 @@ extension OwnEdits {
         for (place, edit) in returned { try settle(place, edit) }
         for one in outcome.restored where !held.contains(one.place) { try settle(one.place, outcome.merges[one.place].map(\.standing) ?? one.edit) }
         let own = Set(returned.map(\.place))
-        if publishes {
-            for place in outcome.released where !own.contains(place) && outcome.merges[place]?.standing == nil {
-                try transaction.changeLog.trackShown(place.key, of: datasets[place.dataset])
-            }
+        for place in outcome.released where !own.contains(place) && outcome.merges[place]?.standing == nil {
+            try transaction.changeLog.trackShown(place.key, of: datasets[place.dataset], publishes: publishes)
         }
         for part in parts { try part.rows.putBack(transaction.changeLog.misfits(of: part.schema, id: part.id, where: "state < \(TrackedState.deleted)")) }
     }

@@ -173,14 +173,18 @@ extension ChangeLog {
     }
 
     /// Tracks a row that was held in the version and is in its table now, with its instant.
-    package func trackShown(_ key: EntityKey, of schema: DatasetSchema) throws {
-        let instants = try transaction.tombstonesAndInstants.instants(of: key, in: schema)
-        let at = instants.latest(own: try transaction.rows.ownInstant(of: key, in: schema))
-        try store(
-            Edit(
-                base: .nothing, change: .columns(Dictionary(uniqueKeysWithValues: schema.columns.indices.map { ($0, at) }), values: []),
-                born: instants.born ?? at),
-            of: key, in: schema, isInVersion: nil)
+    ///
+    /// - Parameter publishes: whether the next version of this device shows it. Otherwise nobody has edited it.
+    package func trackShown(_ key: EntityKey, of schema: DatasetSchema, publishes: Bool = true) throws {
+        let instants = try transaction.tombstonesAndInstants.instants(of: key, in: schema), own = try transaction.rows.ownInstant(of: key, in: schema)
+        let at = schema.columns.map { max(instants.instant(of: $0.name.exact, own: own), .earliest) }
+        let columns = publishes ? Dictionary(uniqueKeysWithValues: at.enumerated().map { ($0, $1) }) : [:]
+        let edit = Edit(
+            base: .nothing, change: .columns(columns, values: at.map { _ in .null }), born: max(instants.born(own: own), .earliest))
+        try store(edit, of: key, in: schema, isInVersion: nil)
+        guard !publishes, let id = try trackingID(schema) else { return }
+        try KeyedStatement(db, "UPDATE snapsync_changes SET at = ?3, cause = \(ChangeCause.carried) WHERE dataset = ?1 AND key = ?2")
+            .bind(.integer(id), .key(key), .instant(at.max() ?? .earliest)).run()
     }
 }
 

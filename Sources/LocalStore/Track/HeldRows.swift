@@ -65,7 +65,10 @@ package struct HeldRows: TransactionPart {
 
     /// Whether the application has not inserted another row under the key of row `h`.
     private static let isStillHeld =
-        "NOT EXISTS (SELECT 1 FROM snapsync_changes c WHERE c.dataset = h.dataset AND c.key = h.key AND c.state < \(TrackedState.deleted))"
+        """
+        NOT EXISTS (SELECT 1 FROM snapsync_changes c
+            WHERE c.dataset = h.dataset AND c.key = h.key AND c.state < \(TrackedState.deleted) AND c.cause <> \(ChangeCause.carried))
+        """
 
     /// The rows under whose keys the application has inserted others.
     package func overwritten(of schema: DatasetSchema) throws -> [(key: EntityKey, entity: String)] {

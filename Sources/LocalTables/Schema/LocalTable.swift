@@ -176,7 +176,7 @@ package enum ChangeCause: Int64, TableCode {
     /// Other devices know the instants, so they stay: a reader made the edit, or it was in a commit that lost its number.
     case known = -1
     case edit = 0
-    /// Nobody edited it: the row has values in columns that the version does not describe.
+    /// Nobody edited it: the row has values in columns that the version does not describe, or the version holds it and a reader's edits let it fit.
     case carried = 1
     /// Nobody edited it: the row has this table's default in a column in which the version has NULL.
     case defaulted = 2
