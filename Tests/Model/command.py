@@ -33,6 +33,7 @@ class Tracked(Device):
     def __init__(self, name, schema, publishes):
         super().__init__(name, schema, publishes)
         self.inserted = set()       # the rows that were inserted since the last sync
+        self.updated = None         # the last update since another row was written: key, clock, instant
         self.hidden = set()         # the version's rows whose place the device has taken and given up: the command shows them with the next version
 
     def write(self, key, values, clock, stamp=None, held=False):
@@ -41,18 +42,23 @@ class Tracked(Device):
             self.inserted.add(key)
         if values is None and any(edit.key == key and edit.inserts for _, edit in self.entries) and key in self.head.rows:
             self.hidden.add(key)
+        was = self.table.get(key)
         super().write(key, values, clock, stamp, held)
         entry = next((e for e in reversed(self.entries) if e[1].key == key), None)
         if values is not None and key in self.inserted and entry and entry[0] is None and len(entry[1].changed) == len(values):
             entry[1] = entry[1]._replace(changed=dict.fromkeys(values, entry[1].at))
             self.state[key] = self.state[key]._replace(instants=dict.fromkeys(values, entry[1].at))
-        elif entry and entry[0] is None and isinstance(entry[1].base, dict) and entry[1].base and stamp is None:
-            # Each statement is later than what the version has, not than the one before.
-            latest = max(clock, max(entry[1].base.values()) + 1)
-            entry[1] = entry[1]._replace(changed={c: min(at, latest) for c, at in entry[1].changed.items()})
-            if values is not None:
-                row = self.state[key]
-                self.state[key] = row._replace(instants={c: entry[1].changed.get(c, at) for c, at in row.instants.items()})
+        before, self.updated = self.updated, None if values is None or was is None else self.updated
+        if values is None or was is None or values == was or not entry:
+            return
+        # The log does not tell two updates of a row in one millisecond from one statement if nothing is written between them.
+        at = max(entry[1].changed.values())
+        if before and before[:2] == (key, clock) and entry[0] is None and key not in self.inserted:
+            entry[1] = entry[1]._replace(changed={c: before[2] if one == at else one for c, one in entry[1].changed.items()})
+            row = self.state[key]
+            self.state[key] = row._replace(instants={c: before[2] if one == at else one for c, one in row.instants.items()})
+            at = before[2]
+        self.updated = (key, clock, at)
 
 
 class History(World):

@@ -66,7 +66,7 @@ package struct TableVersion: VersionState {
     package func heldRows() throws -> [(place: RowPlace, row: VersionRow)] {
         try datasets.enumerated().flatMap { index, schema in
             var found: [EntityKey: VersionRow] = [:]
-            try transaction.held.forEach(of: schema) { key, entity, reason in
+            try transaction.held.forEach(of: schema, withEdited: !hasChanges) { key, entity, reason in
                 guard reason == HeldRows.published else { return }
                 if hasChanges, try transaction.changeLog.change(of: key, in: schema)?.isDeletion == true { return }
                 found[key] = try held(entity, RowPlace(index, key))

@@ -57,9 +57,9 @@ extension ChangeLog {
         ).run()
     }
 
-    /// Forgets the change of a row that is held from now on. A row that the version shows is still deleted from its table.
+    /// Forgets the change of a row that is held from now on. A row that the version may show is still deleted from its table.
     package func hold(_ key: EntityKey, in schema: DatasetSchema) throws {
-        if let change = try change(of: key, in: schema), change.isDeletion, change.isInVersion == true { return }
+        if let change = try change(of: key, in: schema), change.isDeletion, change.isInVersion != false { return }
         try forget(of: key, in: schema)
     }
 

@@ -65,10 +65,7 @@ package struct HeldRows: TransactionPart {
 
     /// Whether the application has not inserted another row under the key of row `h`.
     private static let isStillHeld =
-        """
-        NOT EXISTS (SELECT 1 FROM snapsync_changes c
-            WHERE c.dataset = h.dataset AND c.key = h.key AND c.state < \(TrackedState.deleted) AND c.cause <> \(ChangeCause.carried))
-        """
+        "NOT EXISTS (SELECT 1 FROM snapsync_changes c WHERE c.dataset = h.dataset AND c.key = h.key AND c.state < \(TrackedState.deleted))"
 
     /// The rows under whose keys the application has inserted others.
     package func overwritten(of schema: DatasetSchema) throws -> [(key: EntityKey, entity: String)] {
@@ -81,10 +78,12 @@ package struct HeldRows: TransactionPart {
     }
 
     /// Calls `body` with each row, in key order.
-    package func forEach(of schema: DatasetSchema, do body: (EntityKey, _ entity: String, _ reason: String) throws -> Void) throws {
+    ///
+    /// - Parameter withEdited: whether also with those under whose keys there are edits, which are off the tables during an import.
+    package func forEach(of schema: DatasetSchema, withEdited: Bool = false, do body: (EntityKey, _ entity: String, _ reason: String) throws -> Void) throws {
         guard let id = try trackingID(schema) else { return }
-        let rows = try KeyedStatement(db, "SELECT key, entity, reason FROM snapsync_held h WHERE dataset = ? AND \(Self.isStillHeld) ORDER BY key").bind(
-            .integer(id))
+        let condition = withEdited ? "TRUE" : Self.isStillHeld
+        let rows = try KeyedStatement(db, "SELECT key, entity, reason FROM snapsync_held h WHERE dataset = ? AND \(condition) ORDER BY key").bind(.integer(id))
         defer { rows.end() }
         while try rows.step() {
             if let key = rows.key(0), let entity = rows.string(1) { try body(key, entity, rows.string(2) ?? "") }
