@@ -16,14 +16,14 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 # Name, ceiling, goal.
 CEILINGS = [
-    ("lines of Sources", 70_706, 58_000),
-    ("lines of Sources without comments", 52_332, 44_000),
+    ("lines of Sources", 70_708, 58_000),
+    ("lines of Sources without comments", 52_333, 44_000),
     ("files of Sources", 532, 600),
     ("lines of the largest module", 7_789, 8_000),
     ("files of the largest module", 59, 80),
     ("functions with three unlabelled parameters", 0, 0),
     ("functions with more than seven parameters", 13, 0),
-    ("lines of Tests", 50_506, 40_000),
+    ("lines of Tests", 50_507, 40_000),
     ("lines of Scripts, Benchmarks and Makefile", 1_597, 1_000),
     ("words of README and docs", 45_000, 45_000),
     ("semicolons in 1,000 words", 1.5, 1.5),

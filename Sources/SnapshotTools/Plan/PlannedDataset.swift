@@ -81,6 +81,8 @@ struct PlannedDataset {
         for key in run.differingKeys {
             let there = run.version[key], local = run.rows[key]
             if let change = changes[key] {
+                // A row that the version holds, and that nobody has edited.
+                if isHere, !publishes, change.isCarried { continue }
                 let wins = try wins(change, over: there)
                 // With the applied version there are no conflicts: a local change was made after it.
                 let isKnownThere = try there != nil || transaction.tombstonesAndInstants.tombstone(of: key, in: schema) != nil
