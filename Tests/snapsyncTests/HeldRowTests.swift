@@ -503,4 +503,15 @@ import Testing
         try scene.sync("a", "b", "c")
         for name in ["a", "b", "c"] { #expect(try scene.database("\(name).db").run(rows) == "old|Old\nx|back\nz|Later\n") }
     }
+
+    /// A reader deletes the row that a held row conflicts with. It shows the held row before any version has the deletion.
+    @Test func aHeldRowIsShownOnTheReaderThatLetsItFit() throws {
+        let scene = try scene("reader")
+        try everybodySyncs(scene)
+        try scene.database("b.db").run("DELETE FROM customers WHERE id = 'a1'")
+        try scene.sync("b")
+        #expect(try scene.database("b.db").run(Self.rows) == "c|b1\nc|old\no|o1\n")
+        try everybodySyncs(scene)
+        #expect(try scene.database("a.db").run(Self.rows) == "c|b1\nc|old\no|o1\n")
+    }
 }

@@ -141,6 +141,11 @@ package final class OwnEdits: EditSource {
         }
     }
 
+    /// Whether edits are left, of rows that the import writes or of others.
+    package func hasEdits() throws -> Bool {
+        try !waiting.isEmpty || !added.isEmpty || parts.contains { try transaction.changeLog.hasChanges(of: $0.schema) }
+    }
+
     /// Whether the import writes all rows whose edits the version has decided. It need not write the row of an edit that was refused.
     package var writesDecided: Bool { decided.keys.allSatisfy { isTouched($0.key, $0.dataset) } }
 

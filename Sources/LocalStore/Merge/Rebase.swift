@@ -74,7 +74,7 @@ package final class Rebase {
     private let horizons: [Instant]
     private let links: DatasetLinks
     private let marksOrphans: Bool
-    private let releasesAlone: Bool
+    private let showsHeld: Bool
     private let restores: (Int, Edit) -> Bool
     private let groups: [(Set<Int>) -> Set<Int>]?
     private var knownGroups: [Int: ColumnGroups] = [:]
@@ -87,12 +87,12 @@ package final class Rebase {
     ///   - groups: for each dataset, extends columns by those that change together with them; nil: as its table's constraints say.
     ///   - restores: whether a later edit brings back a row that the version has deleted.
     ///   - marksOrphans: whether a row whose deletion is not made is marked. A reader leaves that to the publisher.
-    ///   - releasesAlone: whether held rows are shown without an edit that could let them fit. The publisher of a version has shown those that fit; a table
-    ///     with fewer constraints must not show more.
+    ///   - showsHeld: whether held rows are shown that fit. The publisher of a version has shown those that fit without edits; a table with fewer
+    ///     constraints must not show more.
     package init(
         _ transaction: LocalTransaction, datasets: [DatasetSchema], state: any VersionState, edits: any EditSource, horizons: [Instant],
         groups: [(Set<Int>) -> Set<Int>]? = nil, restores: @escaping (_ dataset: Int, Edit) -> Bool = { _, _ in true }, marksOrphans: Bool = true,
-        releasesAlone: Bool = true
+        showsHeld: Bool = true
     ) throws {
         self.transaction = transaction
         self.datasets = datasets
@@ -103,7 +103,7 @@ package final class Rebase {
         self.groups = groups
         self.restores = restores
         self.marksOrphans = marksOrphans
-        self.releasesAlone = releasesAlone
+        self.showsHeld = showsHeld
     }
 
     package func run() throws -> Outcome {
@@ -184,7 +184,7 @@ package final class Rebase {
         }
         // All are deleted before the first insertion: two rows may exchange a UNIQUE value.
         guard try insert(waiting, placed) else { return nil }
-        if releasesAlone || !placed.isEmpty { outcome.released = try release() }
+        if showsHeld { outcome.released = try release() }
         return try checkReferences(placed) ? outcome : nil
     }
 

@@ -92,7 +92,7 @@ extension SyncContext {
                 try transaction.tracking.importing(datasets, then: keeper.enforce) {
                     let outcome = try Rebase(
                         transaction, datasets: datasets, state: TableVersion(transaction, of: datasets, .json, own: nil), edits: own,
-                        horizons: datasets.map { _ in .distantPast }, marksOrphans: publishes, releasesAlone: publishes
+                        horizons: datasets.map { _ in .distantPast }, marksOrphans: publishes, showsHeld: publishes || own.hasEdits()
                     ).run()
                     try own.settle(outcome, publishes: publishes)
                     for place in outcome.released { ledger.note(place, of: datasets, ImportLedger.isShown) }

@@ -116,7 +116,7 @@ final class ImportMerge {
             // What a reader hands over restores no row unless it may insert rows.
             restores: { index, edit in
                 self.ledger.publishes || datasets[index].permissions.inserts || edit.permitted(in: datasets[index]) != edit
-            }, marksOrphans: ledger.publishes, releasesAlone: false
+            }, marksOrphans: ledger.publishes, showsHeld: own.hasEdits()
         ).run()
         try record(outcome, of: own)
         try own.settle(outcome, publishes: device.settings.role.publishes)
