@@ -6,7 +6,8 @@
     Scripts/mutants.py --list              what there is, without building
 
 Rules: a condition is turned; one side of `&&` or `||` counts as met; a call of which nothing is used is left out. All mutants are built into one copy,
-each behind its number, so that one build does for all. Places at which the compiler accepts no such change are left out. Exits with 1 if more than 3 % survive.
+each behind its number, so that one build does for all. Places at which the compiler accepts no such change are left out. A first run of each suite finds out
+which mutants it reaches: only those suites are tried, the fastest first. Exits with 1 if more than 3 % survive.
 """
 import argparse
 import os
@@ -16,6 +17,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -26,9 +28,9 @@ AREAS = {
     "merge": (["LocalStore/Merge", "SyncRuns/Conflicts"],
               "RebaseTests|UniqueClashTests|ShiftedPeerTests|KeptEditTests|KeptReaderEditTests|MessageTests|ExactlyOnceTests|PeerSyncTests|RandomHistoryTests|HeldRowTests|HeldColumnTests|ConflictTests"),
     "log": (["LocalStore/Track"], "LocalStoreTests|SchemaChangeTests|OwnRowsTests|RandomHistoryTests|VanishedRowsTests|UntrackedEditTests|RewrittenTableCommandTests"),
-    "publish": (["SyncRuns/Publish", "CloudStore/Log"],
+    "publish": (["SyncRuns/Publish", "CloudStore/Log", "CloudStore/Cloud"],
                 "CloudStoreTests|SignedZoneAttackTests|SchemaTextTests|ExportRunTests|DatasetExporterTests|SortedBlockSourceTests|ChangedBlocksTests|PeerSyncTests|FullExportTests|IdleSyncTests|AssetLimitTests|OperatorStatusTests"),
-    "apply": (["SyncRuns/Receive", "LocalStore/Apply"],
+    "apply": (["SyncRuns/Receive", "LocalStore/Apply", "LocalStore/Rows"],
               "LocalStoreTests|ImportRunTests|FirstImportTests|ApplicationTriggerTests|UniqueValueTests|RequiredColumnTests|OwnRowsTests|RandomHistoryTests|VanishedRowsTests|TrackingCheckTests|RestoreTests|SchemaUpdateTests"),
     "disk": (["DirectoryCloud/Files", "DirectoryCloud/Repair"], "CloudStoreTests|RepairTests"),
 }
@@ -38,12 +40,22 @@ QUICK = ["-c", "release", "-debug-info-format", "none", "-Xswiftc", "-Onone", "-
 
 SWITCH = """import Foundation
 
-/// Which mutant this run has.
+/// Which mutant this run has, and which ones it reaches.
 package enum Mutant {
     private static let number = ProcessInfo.processInfo.environment["MUTANT_OF_THIS_RUN"].flatMap(Int.init)
+    private static let folder = ProcessInfo.processInfo.environment["MUTANTS_REACHED"]
+    nonisolated(unsafe) private static let seen = UnsafeMutablePointer<Bool>.allocate(capacity: 10_000)
+    private static let isTraced: Bool = { seen.initialize(repeating: false, count: 10_000); return folder != nil }()
 
-    package static func isOn(_ mutant: Int) -> Bool { number == mutant }
-    package static func turned(_ mutant: Int, _ condition: Bool) -> Bool { number == mutant ? !condition : condition }
+    package static func isOn(_ mutant: Int) -> Bool {
+        if isTraced, !seen[mutant] {
+            seen[mutant] = true
+            close(open("\\(folder!)/\\(mutant)", O_CREAT | O_WRONLY, 0o600))
+        }
+        return number == mutant
+    }
+
+    package static func turned(_ mutant: Int, _ condition: Bool) -> Bool { isOn(mutant) ? !condition : condition }
 }
 """
 
@@ -133,7 +145,9 @@ def build(chosen, copy, scratch):
     for _ in range(40):
         refresh(copy, mutated(chosen))
         run = subprocess.run(["swift", "build", "--build-tests", *QUICK, "--scratch-path", str(scratch)], cwd=copy, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        if run.returncode == 0: return chosen
+        if run.returncode == 0:
+            subprocess.run([copy / "Scripts/link_static.sh", "swiftc", scratch / "release"], check=True)
+            return chosen
         errors = set(re.findall(r"(Sources/\S+\.swift):(\d+):\d+: error:", run.stdout.decode(errors="replace")))
         # The compiler names the line of the change, or another one of its statement.
         wrong = set()
@@ -147,14 +161,14 @@ def build(chosen, copy, scratch):
     stop("the copy does not build")
 
 
-def run_tests(options, tests, mutant=""):
+def run_tests(options, tests, **environment):
     """Runs some tests until one fails; returns whether all passed, the line that says so, and the seconds that it took."""
     begin, said = time.monotonic(), ""
-    command = ["swift", "test", "--skip-build", *QUICK, "--scratch-path", str(options.scratch), "--filter", tests]
-    run = subprocess.Popen(command, cwd=options.copy, env=dict(os.environ, MUTANT_OF_THIS_RUN=mutant), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    command = [str(next((options.scratch / "release").glob("*.xctest"))), "--testing-library", "swift-testing", "--filter", tests]
+    run = subprocess.Popen(command, cwd=options.copy, env={**os.environ, **environment}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                            text=True, errors="replace", start_new_session=True)
     def end():
-        # The test process has a group of its own, in the session of `swift test`.
+        # Programs that the tests have started have groups of their own, in the session.
         for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
             try:
                 if int(stat.read_text().rpartition(")")[2].split()[3]) == run.pid: os.kill(int(stat.parent.name), signal.SIGKILL)
@@ -195,16 +209,23 @@ def main():
         for place in chosen: print(f"{place.number:4} {place.area:8} {place.rule:14} {place.file}:{place.line + 1}  {place.old[:120]}")
         return
     chosen = build(chosen, options.copy, options.scratch)
-    for area in options.area:
-        passed, said, seconds = run_tests(options, AREAS[area][1])
-        if not passed: stop(f"without a mutant the tests of {area} do not pass: {said}")
-        print(f"{area}: {seconds:.0f} s without a mutant", flush=True)
+    suites = {}
+    for suite in sorted({suite for area in options.area for suite in AREAS[area][1].split("|")}):
+        with tempfile.TemporaryDirectory() as folder:
+            passed, said, seconds = run_tests(options, suite, MUTANTS_REACHED=folder)
+            # A test that counts system calls sees those of the trace.
+            if not passed: passed, said, seconds = run_tests(options, suite)
+            if not passed: stop(f"without a mutant {suite} does not pass: {said}")
+            suites[suite] = seconds, {int(name) for name in os.listdir(folder)}
+        print(f"{suite}: {seconds:.0f} s, {len(suites[suite][1])} mutants are reached", flush=True)
     survivors = []
     chosen = [place for place in chosen if place.number >= options.first]
     for place in chosen:
-        passed, said, seconds = run_tests(options, AREAS[place.area][1], str(place.number))
-        if passed: survivors.append(place)
-        print(f"{'SURVIVES' if passed else 'found':9}{place.number:4} {place.rule:14} {seconds:4.0f} s  {place.file}:{place.line + 1}  {place.old[:120]}", flush=True)
+        reaching = sorted((suites[s][0], s) for s in AREAS[place.area][1].split("|") if place.number in suites[s][1])
+        begin = time.monotonic()
+        found = next((suite for _, suite in reaching if not run_tests(options, suite, MUTANT_OF_THIS_RUN=str(place.number))[0]), None)
+        if not found: survivors.append(place)
+        print(f"{'found' if found else 'SURVIVES' if reaching else 'UNREACHED':9}{place.number:4} {place.rule:14} {time.monotonic() - begin:4.0f} s  {place.file}:{place.line + 1}  {place.old[:120]}", flush=True)
     share = len(survivors) / max(len(chosen), 1)
     print(f"mutants: {len(chosen) - len(survivors)} of {len(chosen)} were found; {share:.1%} survive")
     sys.exit(1 if share > 0.03 else 0)
