@@ -177,7 +177,8 @@ let package = Package(
         .target(
             name: "SnapshotTools",
             dependencies: [
-                "SnapshotHistory", "SnapshotEngine", "SyncRuns", "SnapshotVersions", "SnapshotModel", "LocalStore", "LocalTables", "SnapshotFormat", "Sealing",
+                "SnapshotHistory", "SnapshotEngine", "SyncRuns", "SnapshotVersions", "SnapshotModel", "LocalStore", "LocalTables", "MaterializedViews",
+                "SnapshotFormat", "Sealing",
                 "CloudStore",
                 "DirectoryCloud",
                 "ObjectCloud", "Platform", "StrictText",

@@ -11,6 +11,14 @@ package struct HintCommands {
     /// The database or location of this run, which the parser sets; nil if it has none.
     package nonisolated(unsafe) static var place: String?
 
+    /// Runs `body`, whose hints are about another database.
+    package static func naming<T>(_ other: String, _ body: () -> T) -> T {
+        let own = place
+        defer { place = own }
+        place = other
+        return body()
+    }
+
     /// The same as a word of a shell.
     package let place: String?
 

@@ -4,6 +4,14 @@ package import LocalTables
 import SnapshotModel
 package import StrictText
 
+/// How many rows of a table a refresh writes.
+package struct ViewChanges: Sendable {
+    package let table: String
+    package var added = 0
+    package var changed = 0
+    package var removed = 0
+}
+
 /// The tables of an audience: a database whose tables have the rows of queries on another database, the source.
 ///
 /// A refresh writes into the tables what differs, so their triggers track it like the edits of any program. If readers may edit a table, a copy of it
@@ -103,13 +111,7 @@ package struct MaterializedViews {
     /// - Throws: ``SyncError`` with `.tryAgainLater` if another program keeps the source locked, `.refused` if a query does not fit the source any longer.
     package func refresh(edited: Set<ExactText>) throws -> [String] {
         try Self.connected(database, to: source) { db in
-            let views = try note.views.map { view in
-                do {
-                    return try ViewDefinition(ViewQuery(table: view.table, query: view.query, key: Self.key(of: view.table, db)), in: db, of: source)
-                } catch let error as SyncError where error.code == .refused {
-                    throw Self.refusal(view.table, at: error.place, error.reason, for: database.path)
-                }
-            }
+            let views = try definitions(db)
             var notices: [String] = []
             let editable = views.filter { $0.base != nil && edited.contains($0.table.folded) }
             for view in editable { try Self.addColumns(of: view, db, for: database.path) }
@@ -126,6 +128,42 @@ package struct MaterializedViews {
         }
     }
 
+    /// What a refresh would write, without the edits of readers. Changes nothing.
+    ///
+    /// - Throws: as ``refresh(edited:)``.
+    package func pending(edited: Set<ExactText>) throws -> [ViewChanges] {
+        try Self.connected(database, to: source) { db in
+            let views = try definitions(db)
+            var changes: [ViewChanges] = []
+            try db.inTransaction(.deferred) {
+                try Self.gather(views, in: db, of: source)
+                for (number, view) in views.enumerated() {
+                    let hasCopy = try view.base != nil && edited.contains(view.table.folded) && isThere(view.filled, db)
+                    let known = try Self.columns(of: view.table, db).map(\.sqlIdentifier).joined(separator: ", ")
+                    let last = "temp.snapsync_filled_\(number)"
+                    try db.execute(
+                        sql: """
+                            CREATE TEMP TABLE snapsync_filled_\(number)\(view.body);
+                            INSERT INTO \(last)(\(known)) SELECT \(known) FROM audience.\((hasCopy ? view.filled : view.table).sqlIdentifier)
+                            """)
+                    changes.append(try view.copy("temp.snapsync_rows_\(number)", to: last, db))
+                }
+                return .rollback
+            }
+            return changes
+        }
+    }
+
+    private func definitions(_ db: Database) throws -> [ViewDefinition] {
+        try note.views.map { view in
+            do {
+                return try ViewDefinition(ViewQuery(table: view.table, query: view.query, key: Self.key(of: view.table, db)), in: db, of: source)
+            } catch let error as SyncError where error.code == .refused {
+                throw Self.refusal(view.table, at: error.place, error.reason, for: database.path)
+            }
+        }
+    }
+
     /// Gives tables the rows of their queries, in one transaction.
     ///
     /// - Parameter prepare: makes the table fit the query.
@@ -134,14 +172,7 @@ package struct MaterializedViews {
     ) throws {
         try db.inTransaction(.deferred) {
             // The source is read first: all queries see one state of it, and the audience is not locked while they run.
-            for (number, view) in views.enumerated() {
-                try db.execute(sql: "CREATE TEMP TABLE snapsync_rows_\(number)\(view.body)")
-                do {
-                    try db.execute(sql: "INSERT INTO temp.snapsync_rows_\(number) SELECT * FROM (\(view.query)\n)")
-                } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
-                    throw try badRows(of: view, in: db, source)
-                }
-            }
+            try gather(views, in: db, of: source)
             for (number, view) in views.enumerated() {
                 try prepare(view)
                 let log = try Int64.fetchOne(db, sql: isThere("snapsync_log", db) ? "SELECT coalesce(max(seq), 0) FROM audience.snapsync_log" : "SELECT NULL")
@@ -156,6 +187,18 @@ package struct MaterializedViews {
                 try db.execute(sql: "DROP TABLE temp.snapsync_rows_\(number)")
             }
             return .commit
+        }
+    }
+
+    /// Copies the rows of the queries into temporary tables.
+    private static func gather(_ views: [ViewDefinition], in db: Database, of source: String) throws {
+        for (number, view) in views.enumerated() {
+            try db.execute(sql: "CREATE TEMP TABLE snapsync_rows_\(number)\(view.body)")
+            do {
+                try db.execute(sql: "INSERT INTO temp.snapsync_rows_\(number) SELECT * FROM (\(view.query)\n)")
+            } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
+                throw try badRows(of: view, in: db, source)
+            }
         }
     }
 

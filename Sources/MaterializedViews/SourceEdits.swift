@@ -176,16 +176,25 @@ extension ViewDefinition {
     }
 
     /// Gives a table the rows of another one, and writes only what differs.
-    func copy(_ rows: String, to table: String, _ db: Database) throws {
+    @discardableResult
+    func copy(_ rows: String, to table: String, _ db: Database) throws -> ViewChanges {
         let names = columns.map(\.name.sqlIdentifier), isSame = isSameKey("r", "t")
+        var changes = ViewChanges(table: self.table)
+        try db.execute(sql: "DELETE FROM \(table) AS t WHERE NOT EXISTS (SELECT 1 FROM \(rows) r WHERE \(isSame))")
+        changes.removed = db.changesCount
         try db.execute(
             sql: """
-                DELETE FROM \(table) AS t WHERE NOT EXISTS (SELECT 1 FROM \(rows) r WHERE \(isSame));
                 UPDATE \(table) AS t SET \(names.map { "\($0) = r.\($0)" }.joined(separator: ", ")) FROM \(rows) r
-                    WHERE \(isSame) AND (\(columns.map { $0.differ("r", "t") }.joined(separator: " OR ")));
-                INSERT INTO \(table)(\(names.joined(separator: ", "))) SELECT \(names.joined(separator: ", ")) FROM \(rows) r
-                    WHERE NOT EXISTS (SELECT 1 FROM \(table) t WHERE \(isSame));
+                    WHERE \(isSame) AND (\(columns.map { $0.differ("r", "t") }.joined(separator: " OR ")))
                 """)
+        changes.changed = db.changesCount
+        try db.execute(
+            sql: """
+                INSERT INTO \(table)(\(names.joined(separator: ", "))) SELECT \(names.joined(separator: ", ")) FROM \(rows) r
+                    WHERE NOT EXISTS (SELECT 1 FROM \(table) t WHERE \(isSame))
+                """)
+        changes.added = db.changesCount
+        return changes
     }
 
     /// Gives the changes of a refresh the times at which the source's log has them, so that edits of readers lose only to later ones.

@@ -57,7 +57,10 @@ import Testing
         var kept = try tables.json("sync b.db")
         kept["imported"] = [String: Any]()
         check(kept, "sync --json")
-        var audiences = try AudienceTests.shops().json("sync app.db")
+        let shops = try AudienceTests.shops()
+        try shops.database("app.db").run("DELETE FROM orders WHERE id = 'o1'")
+        check(try shops.json("sync shop7.db -n"), "sync -n --json")
+        var audiences = try shops.json("sync app.db")
         audiences["exported"] = [String: Any]()
         audiences["audiences"] = (audiences["audiences"] as? [[String: Any]])?.map { $0.merging(["exported": [String: Any]()]) { $1 } }
         check(audiences, "sync --json")

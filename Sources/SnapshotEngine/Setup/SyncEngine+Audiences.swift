@@ -7,18 +7,24 @@ import SyncRuns
 
 extension SyncEngine {
     /// Syncs the audiences of this database, before it publishes: edits of their readers change its rows.
-    ///
-    /// - Returns: what each run did, or why it failed. An audience that is turned off is left out.
     func syncAudiences(_ allowed: ShrinkApproval) async throws -> [Result<AudienceReport, any Error>] {
-        var results: [Result<AudienceReport, any Error>] = [], options = options
+        try await forEachAudience { engine in
+            try await engine.sync(allowing: allowed).exported.map { AudienceReport(database: engine.database.path, exported: $0) }
+        }
+    }
+
+    /// Passes on the engine of each audience of this database that is turned on.
+    ///
+    /// - Returns: what `body` returned for each, or why it failed.
+    package func forEachAudience<T>(_ body: (SyncEngine) async throws -> T?) async throws -> [Result<T, any Error>] {
+        var results: [Result<T, any Error>] = [], options = options
         (options.cloudPath, options.openCloud) = (nil, nil)
         for name in try database.read({ try $0.settings.exists() ? $0.state.audiences() : [] }).sorted() {
             let path = MaterializedViews.path(name.text, besides: database.path)
             do {
                 let engine = try SyncEngine(database: path, options: options)
                 guard try engine.gate.standing() == .open else { continue }
-                guard let exported = try await engine.sync(allowing: allowed).exported else { continue }
-                results.append(.success(AudienceReport(database: path, exported: exported)))
+                if let result = try await body(engine) { results.append(.success(result)) }
             } catch {
                 var error = SyncError(error)
                 if error.database == .notFound {

@@ -50,6 +50,12 @@ public struct SyncPlan: Sendable, Codable, Hashable {
         public let items: [Item]
     }
 
+    /// What the query of an audience's table would write into it first. The counts of the dataset are without it.
+    public struct Refresh: Sendable, Codable, Hashable {
+        public let table: String
+        public let changes: Counts
+    }
+
     public let formatVersion: Int
     public let madeAt: Instant
     public let database: String
@@ -73,8 +79,15 @@ public struct SyncPlan: Sendable, Codable, Hashable {
     /// Why a sync would stop before it changes anything, each in a sentence; usually empty.
     public let refusals: [String]
 
-    /// Whether a sync would change nothing.
-    public var isEmpty: Bool { datasets.allSatisfy { $0.local.total + $0.cloud.total == 0 } && version == newestVersion && waitingEdits == 0 }
+    /// Of an audience: the tables that its queries would change.
+    public let refreshes: [Refresh]
+    /// The plans of the audiences that are filled from this database, which are synced first.
+    public internal(set) var audiences: [SyncPlan] = []
+
+    /// Whether a sync would change nothing in this database and its zone.
+    public var isEmpty: Bool {
+        datasets.allSatisfy { $0.local.total + $0.cloud.total == 0 } && version == newestVersion && waitingEdits == 0 && refreshes.isEmpty
+    }
 
     static let formatVersion = 1
 }
@@ -90,7 +103,10 @@ extension SyncEngine {
             await gate.askForEntitlement(asIfWanted: true)
             let device = try device(asIfWanted: true)
             let isOff = try asIfEnabled ? nil : gate.standing().reason.map { "\($0.reason); \($0.hint)" }
-            return try await SyncPlanner(device: device, limit: limit, refusals: [isOff].compactMap(\.self)).run()
+            let audiences = try await forEachAudience { try await $0.plan(limit: limit) }
+            var plan = try await SyncPlanner(device: device, limit: limit, refusals: [isOff].compactMap(\.self)).run()
+            plan.audiences = try audiences.map { try $0.get() }
+            return plan
         }
     }
 

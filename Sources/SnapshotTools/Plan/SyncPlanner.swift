@@ -1,6 +1,7 @@
 import CloudStore
 import LocalStore
 import LocalTables
+import MaterializedViews
 import SnapshotModel
 import SnapshotVersions
 import StrictText
@@ -42,6 +43,9 @@ struct SyncPlanner: Sendable {
         let inspector = SnapshotInspector(cloud: device.cloud, zone: device.zone, applied: applied, device: device)
         let waiting = settings.role.publishes && applied != nil ? try await inspector.messages().waiting.count { !$0.isDecided } : 0
         let (found, notes) = (incoming, refusals)
+        let refreshes = try device.pendingViews().map {
+            SyncPlan.Refresh(table: $0.table, changes: .init(added: $0.added, changed: $0.changed, removed: $0.removed))
+        }
         let made = device.now()
         // The transaction is rolled back at the end, so consolidating the log and storing tombstones for the import's rules leaves no trace.
         return try device.database.holdingWriteLock { transaction in
@@ -58,7 +62,7 @@ struct SyncPlanner: Sendable {
                     zone: settings.zone,
                     device: settings.device, role: settings.role.rawValue, version: applied?.number, versionHash: applied?.hash,
                     newestVersion: head.token?.number, newestHash: head.token?.hash, sequence: sequence, datasets: datasets, waitingEdits: waiting,
-                    refusals: refusals)
+                    refusals: refusals, refreshes: refreshes.filter { $0.changes.total > 0 })
             }
         }
     }

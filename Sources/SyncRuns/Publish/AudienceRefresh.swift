@@ -1,7 +1,7 @@
 import Foundation
 import LocalStore
 import LocalTables
-import MaterializedViews
+package import MaterializedViews
 package import SnapshotModel
 package import StrictText
 
@@ -37,6 +37,11 @@ extension SyncContext {
         let notices = try views.refresh(edited: settings.edited)
         if refuses { try database.write { for schema in settings.datasets { try $0.changeLog.refuseOverwritten(of: schema) } } }
         return notices
+    }
+
+    /// What the next refresh of an audience would write into its tables; nothing in other databases.
+    package func pendingViews() throws -> [ViewChanges] {
+        settings.role.publishes ? try MaterializedViews(database)?.pending(edited: settings.edited) ?? [] : []
     }
 }
 

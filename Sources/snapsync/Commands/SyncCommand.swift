@@ -98,14 +98,16 @@ extension SyncPlan {
     ///
     /// - Parameter rest: the hint that says how to see the entities that are not listed.
     func lines(rest: String) -> [String] {
+        let first = audiences.flatMap { plan in HintCommands.naming(plan.database) { plan.lines(rest: rest) } }
         let here = version.map { "version \($0)" } ?? "no version yet", there = newestVersion.map { "version \($0)" } ?? "nothing"
-        var lines = ["\(database): \(role) \(device), here is \(here), the location has \(there)"]
+        var lines = first + ["\(database): \(role) \(device), here is \(here), the location has \(there)"]
         lines += refusals.map { "  would stop: \($0)" }
         if isEmpty { lines.append("  a sync would change nothing") }
         if waitingEdits > 0 {
             lines.append(
                 "  \(Format.count(waitingEdits, "edit")) of readers would be decided \(HintCommands().complete("(snapsync pending lists what waits)"))")
         }
+        lines += refreshes.map { "  \($0.table) is filled first: \($0.changes.words)" }
         for dataset in datasets {
             lines.append("  \(dataset.name)")
             lines.append(

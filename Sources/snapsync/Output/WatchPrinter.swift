@@ -102,11 +102,8 @@ extension SyncReport {
 
     /// The lines about the audiences.
     var audienceLines: [String] {
-        let place = HintCommands.place
-        defer { HintCommands.place = place }
-        return audiences.flatMap { audience in
-            HintCommands.place = audience.database
-            return ["audience \(audience.database):"] + audience.exported.lines.map { "  \($0)" }
+        audiences.flatMap { audience in
+            HintCommands.naming(audience.database) { ["audience \(audience.database):"] + audience.exported.lines.map { "  \($0)" } }
         }
     }
 
