@@ -73,8 +73,10 @@ def lines(found):
 
 def parameters(text):
     """The parameters of each function and initialiser."""
-    for match in re.finditer(r"\b(?:func \w+|init)(?:<[^>]*>)?\(([^{]*?)\)(?: async| throws| rethrows|\s*->|\s*\{)", text):
-        yield [one.strip() for one in re.split(r",(?![^(<\[]*[)>\]])", match.group(1)) if one.strip()]
+    for match in re.finditer(r"^ *(?:@?\w+(?:\(\w+\))? )*(?:func \w+|init[?]?)(?:<[^>]*>)?\(([^{]*?)\)(?: async| throws| rethrows|\s*->|\s*\{)", text, re.M):
+        plain, last = match.group(1), None
+        while plain != last: plain, last = re.sub(r"\([^()]*\)|\[[^][]*\]|<[^<>]*>", "", plain), plain
+        yield [one.strip() for one in plain.split(",") if one.strip()]
 
 
 def prose(text):

@@ -95,7 +95,7 @@ package struct LocalBackups: Sendable {
         var policy = policy
         (policy.minimumAge, policy.grace) = (.zero, .zero)
         let pruner = ZonePruner(
-            cloud: cloud, zone: Self.zone, device: creator, token: nil, intended: nil, policy: policy, now: device.now()
+            cloud: cloud, zone: Self.zone, device: creator, policy: policy, now: device.now()
         ) { checkpoint, record in
             let token = try await cloud.records(in: Self.zone).token
             var draft = CommitDraft(device: creator, saving: [record.record], clock: try await cloud.storeClock(in: Self.zone))

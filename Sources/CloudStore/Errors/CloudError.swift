@@ -95,7 +95,7 @@ public struct CloudError: Error, Sendable, CustomStringConvertible {
     /// For `partialFailure`: the error of each failed record, by name. Empty otherwise.
     public let partialErrors: [String: CloudError]
     /// For `serverRecordChanged` on one record: the three versions that a merge needs.
-    public let conflict: RecordConflict?
+    public var conflict: RecordConflict?
     /// For `zoneMoved`: the zone that continues this one.
     public package(set) var successor: ZoneSuccessor?
     /// The step of a sync that the failed call is; nil if the error is of no call.
@@ -108,7 +108,7 @@ public struct CloudError: Error, Sendable, CustomStringConvertible {
     /// - Parameter place: the subject of the error: a file beneath the cloud, a zone, a record. It must not contain a value.
     public init(
         _ code: Code, at place: String, _ reason: String, hint: String? = nil, isRetryable: Bool = false, retryAfter: Duration? = nil,
-        partialErrors: [String: CloudError] = [:], conflict: RecordConflict? = nil
+        partialErrors: [String: CloudError] = [:]
     ) {
         self.code = code
         self.place = place
@@ -117,7 +117,6 @@ public struct CloudError: Error, Sendable, CustomStringConvertible {
         self.isRetryable = isRetryable
         self.retryAfter = retryAfter
         self.partialErrors = partialErrors
-        self.conflict = conflict
     }
 
     /// One line for people and logs. A `partialFailure` includes its cause.

@@ -64,6 +64,7 @@ extension ReplayedHistory {
         // commit.
         self.init(
             history: history, token: ChangeToken(number: reference.number, hash: document.commit), timestamp: document.timestamp,
-            checkpoint: nil, live: records, answered: document.answered ?? [:], members: members)
+            checkpoint: nil, live: records, answered: document.answered ?? [:])
+        if let members { provide(members) }
     }
 }

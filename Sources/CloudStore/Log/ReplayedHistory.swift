@@ -36,16 +36,15 @@ package struct ReplayedHistory {
     package init(after commit: VerifiedCommit, of history: HistoryID) {
         self.init(
             history: history, token: commit.commit.token, timestamp: commit.commit.timestamp, checkpoint: commit.commit.checkpoint, live: RecordTable(),
-            answered: commit.commit.answered, move: commit.commit.zoneMove)
+            answered: commit.commit.answered)
+        move = commit.commit.zoneMove
     }
 
     init(
         history: HistoryID, token: ChangeToken?, timestamp: Instant?, checkpoint: CheckpointReference?, live: RecordTable,
-        answered: [ExactText: Int64] = [:], move: ZoneMove? = nil, members: MemberList? = nil
+        answered: [ExactText: Int64] = [:]
     ) {
-        self.members = members
         self.answered = answered
-        self.move = move
         self.history = history
         self.token = token
         self.timestamp = timestamp

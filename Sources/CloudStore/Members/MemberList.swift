@@ -118,26 +118,26 @@ extension MemberList {
     /// - Throws: ``CloudError`` with `.invalidArguments` if the list does not allow it, `.notAuthorized` if the signer may not admit
     ///   devices.
     package mutating func add(
-        _ device: String, as role: MemberRole, with theirs: DevicePublicKeys, floor: ChangeToken, by name: String, _ keys: DeviceKeys, at clock: Instant,
-        of history: HistoryID
+        _ device: String, as role: MemberRole, with theirs: DevicePublicKeys, floor: ChangeToken, by signer: (name: String, keys: DeviceKeys),
+        at clock: Instant, of history: HistoryID
     ) throws {
         try append(
             MemberStatement(
-                action: .add, by: name, clock: clock, cloud: history.cloud, device: device, floor: floor, key: theirs.signing, sealKey: theirs.sealing,
-                number: statements.count + 1, parent: head, role: role.rawValue, zone: history.zone.description), keys, of: history)
+                action: .add, by: signer.name, clock: clock, cloud: history.cloud, device: device, floor: floor, key: theirs.signing, sealKey: theirs.sealing,
+                number: statements.count + 1, parent: head, role: role.rawValue, zone: history.zone.description), signer.keys, of: history)
     }
 
     /// Ends a device's membership, or gives it another role.
     ///
     /// - Parameter role: nil ends the membership.
-    /// - Throws: as ``add(_:as:with:floor:by:_:at:of:)``.
+    /// - Throws: as ``add(_:as:with:floor:by:at:of:)``.
     package mutating func change(
-        _ device: String, to role: MemberRole?, by name: String, _ keys: DeviceKeys, at clock: Instant, of history: HistoryID
+        _ device: String, to role: MemberRole?, by signer: (name: String, keys: DeviceKeys), at clock: Instant, of history: HistoryID
     ) throws {
         try append(
             MemberStatement(
-                action: role == nil ? .remove : .role, by: name, clock: clock, cloud: history.cloud, device: device, floor: nil, key: nil, sealKey: nil,
-                number: statements.count + 1, parent: head, role: role?.rawValue, zone: history.zone.description), keys, of: history)
+                action: role == nil ? .remove : .role, by: signer.name, clock: clock, cloud: history.cloud, device: device, floor: nil, key: nil, sealKey: nil,
+                number: statements.count + 1, parent: head, role: role?.rawValue, zone: history.zone.description), signer.keys, of: history)
     }
 
     private mutating func append(_ statement: MemberStatement, _ keys: DeviceKeys, of history: HistoryID) throws {

@@ -27,11 +27,12 @@ extension RecordSavePolicy {
             return CloudRecord(type: client.type, name: client.name, fields: client.fields)
         }
         if self == .ifServerRecordUnchanged, client.changeTag != server.changeTag {
-            throw CloudError(
+            var error = CloudError(
                 .serverRecordChanged, at: place,
                 client.changeTag == nil ? "there is a record of that name already" : "the record was saved by another device since it was fetched",
-                hint: "merge into the server's record, then save that",
-                conflict: RecordConflict(server: server, client: client, ancestor: client.asFetched))
+                hint: "merge into the server's record, then save that")
+            error.conflict = RecordConflict(server: server, client: client, ancestor: client.asFetched)
+            throw error
         }
         guard client.type == server.type else {
             throw CloudError(.invalidArguments, at: place, "there is a record of that name with another type", hint: "choose another name")

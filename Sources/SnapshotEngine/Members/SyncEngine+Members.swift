@@ -140,7 +140,7 @@ extension SyncEngine {
             let role = role ?? MemberRole(rawValue: report.role) ?? .reader
             try Self.verify(role, of: device, in: info)
             var list = list
-            try list.add(device, as: role, with: keys, floor: token, by: zone.owner.device, zone.authority.signer(), at: now, of: zone.history)
+            try list.add(device, as: role, with: keys, floor: token, by: (zone.owner.device, zone.authority.signer()), at: now, of: zone.history)
             return MemberChange(list: list, role: role, keys: keys)
         }
     }
@@ -164,7 +164,7 @@ extension SyncEngine {
             }
             if let role { try Self.verify(role, of: device, in: info) }
             var list = list
-            try list.change(device, to: role, by: zone.owner.device, zone.authority.signer(), at: now, of: zone.history)
+            try list.change(device, to: role, by: (zone.owner.device, zone.authority.signer()), at: now, of: zone.history)
             return MemberChange(list: list, role: role ?? member.role, keys: member.keys)
         }
     }

@@ -49,23 +49,21 @@ package struct ZonePruner: Sendable {
     let zone: ZoneID
     let device: String
     /// The zone must have this commit. In a zone that is behind, assets whose commits are missing would look like leftovers of killed runs.
-    let token: ChangeToken?
+    var token: ChangeToken?
     /// The version that a run of this device was publishing when it ended, if it is unknown whether the zone has it.
-    let intended: IntendedVersion?
+    var intended: IntendedVersion?
     let policy: RetentionPolicy
     let now: Instant
     /// Publishes a commit that names this checkpoint and saves the record of the prune. Returns the zone's newest version.
     let announce: @Sendable (_ checkpoint: Int, RetentionRecord) async throws -> Int
 
     package init(
-        cloud: CloudDatabase, zone: ZoneID, device: String, token: ChangeToken?, intended: IntendedVersion?, policy: RetentionPolicy,
-        now: Instant, announce: @escaping @Sendable (_ checkpoint: Int, RetentionRecord) async throws -> Int
+        cloud: CloudDatabase, zone: ZoneID, device: String, policy: RetentionPolicy, now: Instant,
+        announce: @escaping @Sendable (_ checkpoint: Int, RetentionRecord) async throws -> Int
     ) {
         self.cloud = cloud
         self.zone = zone
         self.device = device
-        self.token = token
-        self.intended = intended
         self.policy = policy
         self.now = now
         self.announce = announce
@@ -172,14 +170,15 @@ extension SyncEngine {
     func prune(_ policy: RetentionPolicy, by device: SyncContext, dryRun: Bool) async throws -> PruneReport {
         try await device.checkPublisher(.store, else: "it does not decide what is kept", hint: "prune on a device that publishes")
         let (token, intended) = try device.database.read { (try $0.state.applied()?.token, try $0.state.intended()) }
-        let pruner = ZonePruner(
-            cloud: device.cloud, zone: device.zone, device: device.settings.device, token: token, intended: intended, policy: policy, now: now()
+        var pruner = ZonePruner(
+            cloud: device.cloud, zone: device.zone, device: device.settings.device, policy: policy, now: now()
         ) { checkpoint, record in
             try await MetadataPublisher(device: device).publish { _ in
                 let reference = try await device.cloud.placeCheckpoint(at: checkpoint, in: device.zone)
                 return MetadataPublisher.Changes(saving: [record.record], checkpoint: reference)
             }.number
         }
+        (pruner.token, pruner.intended) = (token, intended)
         return try await pruner.run(dryRun: dryRun)
     }
 

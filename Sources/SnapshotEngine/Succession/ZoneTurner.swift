@@ -203,7 +203,7 @@ extension SyncContext {
             try await publishMembers(of: zone) { list, token in
                 for member in members where list.member(member.device) == nil {
                     try list.add(
-                        member.device, as: member.role, with: member.keys, floor: token, by: settings.device, zone.authority.signer(), at: now(),
+                        member.device, as: member.role, with: member.keys, floor: token, by: (settings.device, zone.authority.signer()), at: now(),
                         of: zone.history)
                 }
             }

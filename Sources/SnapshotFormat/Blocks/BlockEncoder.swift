@@ -22,12 +22,16 @@ package final class BlockEncoder: EntitySink, @unchecked Sendable {
     private let last = LastKey()
     private var keyBytes: [UInt8] = []
 
-    /// Makes an encoder for a schema; `blockEntities` is the mean number of entities in a block (see ``BlockSizing``), `cutKey` that of a sealed
-    /// zone.
-    package init(schema: DatasetSchema, blockEntities: Int, cutKey: CutKey? = nil) {
+    /// Makes an encoder whose blocks begin where `cutter` says.
+    package init(schema: DatasetSchema, cutter: BlockCutter) {
         plan = SchemaPlan(schema)
         entities = EntityEncoder(plan)
-        cutter = BlockCutter(blockEntities: blockEntities, cutKey: cutKey)
+        self.cutter = cutter
+    }
+
+    /// Makes an encoder for a mean number of entities in a block (see ``BlockSizing``), without the cut key of a sealed zone.
+    package convenience init(schema: DatasetSchema, blockEntities: Int) {
+        self.init(schema: schema, cutter: BlockCutter(blockEntities: blockEntities))
     }
 
     /// Takes one entity: a value for each column of the schema, in its order. Its key must be greater than the previous one.

@@ -3,7 +3,7 @@ package import SnapshotModel
 
 /// Encodes ranges of entities as blocks, and passes each block on as soon as it is complete.
 ///
-///     let blocks = BlockStream(schema: schema, blockEntities: 400) { block in … }
+///     let blocks = BlockStream(schema: schema, cutter: cutter) { block in … }
 ///     for range in ranges { try blocks.encode { try rows.read(range, into: blocks) } }
 ///
 /// Memory: one block. One thread at a time.
@@ -12,8 +12,8 @@ package final class BlockStream: EntitySink {
     private let pass: (RawBlock) throws -> Void
 
     /// - Parameter pass: receives the blocks of a range in order. A block is valid only during the call.
-    package init(schema: DatasetSchema, blockEntities: Int, cutKey: CutKey? = nil, pass: @escaping (RawBlock) throws -> Void) {
-        encoder = BlockEncoder(schema: schema, blockEntities: blockEntities, cutKey: cutKey)
+    package init(schema: DatasetSchema, cutter: BlockCutter, pass: @escaping (RawBlock) throws -> Void) {
+        encoder = BlockEncoder(schema: schema, cutter: cutter)
         self.pass = pass
     }
 

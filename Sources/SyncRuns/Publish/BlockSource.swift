@@ -34,7 +34,6 @@ final class RangeBlockSource: BlockSource, @unchecked Sendable {
     private let turns = FailFastMutex()
     private let cursor: KeyCursor
     private let cutter: BlockCutter
-    private let cutKey: CutKey?
     private let session: ReadSession
     private let schema: DatasetSchema
     private var ended: Int?
@@ -42,12 +41,11 @@ final class RangeBlockSource: BlockSource, @unchecked Sendable {
     let workerCount: Int
 
     /// Uses the connections 1, 2, … of `session`. `cursor` belongs to connection 0, which the caller holds.
-    init(session: ReadSession, cursor: KeyCursor, schema: DatasetSchema, blockEntities: Int, cutKey: CutKey? = nil) {
+    init(session: ReadSession, cursor: KeyCursor, schema: DatasetSchema, cutter: BlockCutter) {
         self.session = session
         self.cursor = cursor
         self.schema = schema
-        self.cutKey = cutKey
-        cutter = BlockCutter(blockEntities: blockEntities, cutKey: cutKey)
+        self.cutter = cutter
         workerCount = session.readerCount - 1
     }
 
@@ -57,7 +55,7 @@ final class RangeBlockSource: BlockSource, @unchecked Sendable {
         try session.withReader(worker + 1) { reader in
             let rows = reader.ranges(of: schema)
             var number = 0
-            let blocks = BlockStream(schema: schema, blockEntities: cutter.blockEntities, cutKey: cutKey) { try take(number, $0) }
+            let blocks = BlockStream(schema: schema, cutter: cutter) { try take(number, $0) }
             while let range = try nextRange() {
                 number = range.number
                 try blocks.encode { try rows.read(range, into: blocks) }
@@ -87,9 +85,9 @@ final class RowBlockSource: BlockSource, @unchecked Sendable {
     // After an error the encoder holds part of an entity, and reading would continue after the bad row.
     let workerCount: Int
 
-    init(rows: RowReader, schema: DatasetSchema, blockEntities: Int, cutKey: CutKey? = nil, workerCount: Int) {
+    init(rows: RowReader, schema: DatasetSchema, cutter: BlockCutter, workerCount: Int) {
         self.rows = rows
-        encoder = BlockEncoder(schema: schema, blockEntities: blockEntities, cutKey: cutKey)
+        encoder = BlockEncoder(schema: schema, cutter: cutter)
         self.workerCount = workerCount
     }
 

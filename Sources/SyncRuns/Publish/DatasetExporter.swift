@@ -20,17 +20,17 @@ package struct DatasetExporter: Sendable {
     let syncTimestamp: Instant
     let progress: ProgressHandler?
     /// Tombstones from before this instant are left out; nil keeps all.
-    let horizon: Instant?
+    var horizon: Instant?
     /// The size limits of the tail.
-    let rule: AssetRule
+    var rule = AssetRule.standard
     /// The number of entities in the version according to the tracked changes; nil if the rows must be counted.
-    let trackedCount: Int?
+    var trackedCount: Int?
     /// The least number of entities that the table has if every deletion was tracked; nil if it is not known.
-    let leastCount: Int?
+    var leastCount: Int?
 
     package init(
         schema: DatasetSchema, shape: TableShape, session: ReadSession, previous: PreviousSnapshot?, syncTimestamp: Instant,
-        progress: ProgressHandler?, horizon: Instant? = nil, rule: AssetRule = .standard, trackedCount: Int? = nil, leastCount: Int? = nil
+        progress: ProgressHandler?
     ) {
         self.schema = schema
         self.shape = shape
@@ -38,10 +38,6 @@ package struct DatasetExporter: Sendable {
         self.previous = previous
         self.syncTimestamp = syncTimestamp
         self.progress = progress
-        self.horizon = horizon
-        self.rule = rule
-        self.trackedCount = trackedCount
-        self.leastCount = leastCount
     }
 
     /// The result for the dataset.
@@ -75,7 +71,7 @@ package struct DatasetExporter: Sendable {
             if let reusable, let changed = try ChangedBlocks(reusable, of: schema, in: reader) {
                 return try run(changed, reader, after: reusable, into: asset)
             }
-            let source = try makeSource(reader, blockEntities: blockEntities, cutKey: boxes?.cutKey)
+            let source = try makeSource(reader, BlockCutter(blockEntities: blockEntities, cutKey: boxes?.cutKey))
             // For the rows of one block, a thread costs more than it gives. A block has at least one row.
             let isOneBlock = try !reader.transaction.rows.hasRows(schema, moreThan: blockEntities)
             let queue = OrderedQueue<[Piece]>(window: isOneBlock ? blockEntities + 1 : source.waitingRuns * source.workerCount)
@@ -175,7 +171,7 @@ package struct DatasetExporter: Sendable {
     {
         let compressor = MemberCompressor(boxes: boxes)
         var number = 0, pieces: [Piece] = []
-        let blocks = BlockStream(schema: schema, blockEntities: previous.index.blockEntities, cutKey: boxes?.cutKey) { block in
+        let blocks = BlockStream(schema: schema, cutter: BlockCutter(blockEntities: previous.index.blockEntities, cutKey: boxes?.cutKey)) { block in
             pieces.append(try piece(of: block, isFirst: number == 0 && pieces.isEmpty, compressor, previous))
         }
         while let next = queue.claim(below: changed.parts.count) {
@@ -274,17 +270,16 @@ package struct DatasetExporter: Sendable {
         for one in entities.sorted(by: { $0.key < $1.key }) { try tail.addHeld(one.value, of: schema) }
     }
 
-    private func makeSource(_ reader: DatasetReader, blockEntities: Int, cutKey: CutKey?) throws -> any BlockSource {
+    private func makeSource(_ reader: DatasetReader, _ cutter: BlockCutter) throws -> any BlockSource {
         if shape.hasRangeableKey, try reader.transaction.rows.hasRows(schema, moreThan: 5000) {
             let blockBytes = previous.flatMap { BlockSizing.meanBlockBytes($0.index) } ?? BlockSizing.targetBytes
-            let sorted = try SortedBlockSource(
-                session, reader, schema: schema, shape: shape, blockEntities: blockEntities, meanBlockBytes: blockBytes, cutKey: cutKey)
+            let sorted = try SortedBlockSource(session, reader, schema: schema, shape: shape, by: cutter, meanBlockBytes: blockBytes)
             if let sorted { return sorted }
             if session.readerCount > 1 {
-                return RangeBlockSource(session: session, cursor: try reader.keys(of: schema), schema: schema, blockEntities: blockEntities, cutKey: cutKey)
+                return RangeBlockSource(session: session, cursor: try reader.keys(of: schema), schema: schema, cutter: cutter)
             }
         }
-        return RowBlockSource(rows: try reader.rows(of: schema), schema: schema, blockEntities: blockEntities, cutKey: cutKey, workerCount: WorkerThreads.count)
+        return RowBlockSource(rows: try reader.rows(of: schema), schema: schema, cutter: cutter, workerCount: WorkerThreads.count)
     }
 
     /// Returns the last snapshot's block size while it fits; else one based on the size of the first entities.

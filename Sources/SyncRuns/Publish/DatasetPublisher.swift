@@ -142,10 +142,10 @@ struct DatasetPublisher: Sendable {
         }
         let least = try isChecked ? nil : missing.leastCount(schema, after: last, in: session)
         let writer = try await device.cloud.newAsset(for: schema.recordName, number: number, kind: .snapshot, in: device.zone)
-        let exporter = DatasetExporter(
-            schema: schema, shape: shape, session: session, previous: previous, syncTimestamp: syncTimestamp,
-            progress: progress, horizon: dropping, rule: device.assetRule, trackedCount: changes?.recordCount,
-            leastCount: least)
+        var exporter = DatasetExporter(
+            schema: schema, shape: shape, session: session, previous: previous, syncTimestamp: syncTimestamp, progress: progress)
+        (exporter.horizon, exporter.rule) = (dropping, device.assetRule)
+        (exporter.trackedCount, exporter.leastCount) = (changes?.recordCount, least)
         let outcome: DatasetExporter.Outcome
         do {
             outcome = try exporter.run(into: writer)

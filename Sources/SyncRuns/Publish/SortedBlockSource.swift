@@ -38,7 +38,6 @@ final class SortedBlockSource: BlockSource, @unchecked Sendable {
     private let rowid: String
     private let place: String
     private let cutter: BlockCutter
-    private let cutKey: CutKey?
     private let ranges: [KeyRange]
     private let scans: [ClosedRange<Int64>]
     private let keyCount: Int
@@ -70,10 +69,10 @@ final class SortedBlockSource: BlockSource, @unchecked Sendable {
     ///
     /// - Parameter reader: reader 0 of the session.
     init?(
-        _ session: ReadSession, _ reader: DatasetReader, schema: DatasetSchema, shape: TableShape, blockEntities: Int, meanBlockBytes: Int, cutKey: CutKey?,
+        _ session: ReadSession, _ reader: DatasetReader, schema: DatasetSchema, shape: TableShape, by cutter: BlockCutter, meanBlockBytes: Int,
         limits: Limits = Limits()
     ) throws {
-        guard shape.hasRangeableKey, let rowid = shape.rowidName, blockEntities >= limits.blockEntities else { return nil }
+        guard shape.hasRangeableKey, let rowid = shape.rowidName, cutter.blockEntities >= limits.blockEntities else { return nil }
         let databaseBytes = try reader.databaseByteCount()
         guard databaseBytes >= limits.databaseBytes else { return nil }
         let sample = try reader.sampleKeys(schema, rowid: rowid, count: 15)
@@ -88,8 +87,6 @@ final class SortedBlockSource: BlockSource, @unchecked Sendable {
         self.schema = schema
         self.rowid = rowid
         place = "\(reader.transaction.path), table \(schema.table)"
-        self.cutKey = cutKey
-        let cutter = BlockCutter(blockEntities: blockEntities, cutKey: cutKey)
         self.cutter = cutter
 
         // Ranges begin where the cut rule begins a block anyway.
@@ -209,7 +206,7 @@ final class SortedBlockSource: BlockSource, @unchecked Sendable {
 
     private func sort(_ readers: Readers, _ memory: SortMemory, take: @escaping (Int, RawBlock) throws -> Void, end: (Int) throws -> Bool) throws {
         var number = 0
-        let blocks = BlockStream(schema: schema, blockEntities: cutter.blockEntities, cutKey: cutKey) { try take(number, $0) }
+        let blocks = BlockStream(schema: schema, cutter: cutter) { try take(number, $0) }
         let sorter = RecordSorter(memory: memory)
         while let (range, extents) = try nextSorted() {
             number = range.number

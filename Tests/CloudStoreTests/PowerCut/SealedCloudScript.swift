@@ -101,10 +101,10 @@ final class SealedCloudScript {
             var list = before
             if isMember {
                 try list.add(
-                    device.name, as: .reader, with: device.keys.publicKeys, floor: token, by: Self.phone.name, Self.phone.keys, at: SimulatedFileSystem.now,
+                    device.name, as: .reader, with: device.keys.publicKeys, floor: token, by: (Self.phone.name, Self.phone.keys), at: SimulatedFileSystem.now,
                     of: zone.history)
             } else {
-                try list.change(device.name, to: nil, by: Self.phone.name, Self.phone.keys, at: SimulatedFileSystem.now, of: zone.history)
+                try list.change(device.name, to: nil, by: (Self.phone.name, Self.phone.keys), at: SimulatedFileSystem.now, of: zone.history)
             }
             return [list.record] + [try zone.keys?.ring(for: list, after: before)?.record].compactMap(\.self)
         }

@@ -19,7 +19,7 @@ struct Asset {
         _ schema: DatasetSchema, _ rows: [[Value]], blockEntities: Int, timestamp: Instant = Asset.timestamp, engine: DeflateEngine = .isal,
         boxes: DatasetBoxes? = nil
     ) throws -> Asset {
-        let encoder = BlockEncoder(schema: schema, blockEntities: blockEntities, cutKey: boxes?.cutKey)
+        let encoder = BlockEncoder(schema: schema, cutter: BlockCutter(blockEntities: blockEntities, cutKey: boxes?.cutKey))
         try give(rows, to: encoder)
         encoder.finish()
         var blocks: [RawBlock] = []

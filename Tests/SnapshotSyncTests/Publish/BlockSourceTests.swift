@@ -48,7 +48,7 @@ import Testing
         let session = try ReadSession(database, readers: 1)
         defer { session.end() }
         try session.withReader(0) { reader in
-            let source = RowBlockSource(rows: try reader.rows(of: schema), schema: schema, blockEntities: 1000, workerCount: 2)
+            let source = RowBlockSource(rows: try reader.rows(of: schema), schema: schema, cutter: BlockCutter(blockEntities: 1000), workerCount: 2)
             try expectFailureForGood(source)
         }
     }
@@ -58,7 +58,7 @@ import Testing
         let session = try ReadSession(database, readers: 3)
         defer { session.end() }
         try session.withReader(0) { reader in
-            let source = RangeBlockSource(session: session, cursor: try reader.keys(of: schema), schema: schema, blockEntities: 1000)
+            let source = RangeBlockSource(session: session, cursor: try reader.keys(of: schema), schema: schema, cutter: BlockCutter(blockEntities: 1000))
             try expectFailureForGood(source)
         }
     }
@@ -68,8 +68,8 @@ import Testing
         defer { session.end() }
         try session.withReader(0) { reader in
             let sources: [any BlockSource] = [
-                RowBlockSource(rows: try reader.rows(of: schema), schema: schema, blockEntities: 20, workerCount: 2),
-                RangeBlockSource(session: session, cursor: try reader.keys(of: schema), schema: schema, blockEntities: 20),
+                RowBlockSource(rows: try reader.rows(of: schema), schema: schema, cutter: BlockCutter(blockEntities: 20), workerCount: 2),
+                RangeBlockSource(session: session, cursor: try reader.keys(of: schema), schema: schema, cutter: BlockCutter(blockEntities: 20)),
             ]
             let blocks = try sources.map { source in
                 #expect(source.runCount == nil)
@@ -86,8 +86,8 @@ import Testing
         defer { session.end() }
         try session.withReader(0) { reader in
             let sources: [any BlockSource] = [
-                RowBlockSource(rows: try reader.rows(of: schema), schema: schema, blockEntities: 20, workerCount: 2),
-                RangeBlockSource(session: session, cursor: try reader.keys(of: schema), schema: schema, blockEntities: 20),
+                RowBlockSource(rows: try reader.rows(of: schema), schema: schema, cutter: BlockCutter(blockEntities: 20), workerCount: 2),
+                RangeBlockSource(session: session, cursor: try reader.keys(of: schema), schema: schema, cutter: BlockCutter(blockEntities: 20)),
             ]
             for source in sources {
                 try source.run(

@@ -54,8 +54,8 @@ import Testing
         try session.withReader(0) { reader in
             let shape = try reader.transaction.tables.check(of: schema)
             let sorted = try SortedBlockSource(
-                session, reader, schema: schema, shape: shape, blockEntities: blockEntities, meanBlockBytes: 4096, cutKey: nil, limits: limits)
-            let ordered = RowBlockSource(rows: try reader.rows(of: schema), schema: schema, blockEntities: blockEntities, workerCount: 1)
+                session, reader, schema: schema, shape: shape, by: BlockCutter(blockEntities: blockEntities), meanBlockBytes: 4096, limits: limits)
+            let ordered = RowBlockSource(rows: try reader.rows(of: schema), schema: schema, cutter: BlockCutter(blockEntities: blockEntities), workerCount: 1)
             try body(Sources(sorted: sorted, ordered: ordered))
         }
     }
