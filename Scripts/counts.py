@@ -21,6 +21,7 @@ CEILINGS = [
     ("files of Sources", 532, 600),
     ("lines of the largest module", 7_789, 8_000),
     ("files of the largest module", 59, 80),
+    ("folders of a module in a cycle", 0, 0),
     ("functions with three unlabelled parameters", 0, 0),
     ("functions with more than seven parameters", 13, 0),
     ("lines of Tests", 50_507, 40_000),
@@ -79,6 +80,21 @@ def parameters(text):
         yield [one.strip() for one in plain.split(",") if one.strip()]
 
 
+def cycles(sources):
+    """How many folders of modules use each other's types in a circle."""
+    declared, used = {}, {}
+    for path, text in sources:
+        module, *folder = path.relative_to(ROOT / "Sources").parts[:-1]
+        text = re.sub(r'^\s*//.*$|"""(?:.|\n)*?"""|"(?:[^"\\\n]|\\.)*"', "", text, flags=re.M)
+        for name in re.findall(r"^(?:\w+ |@\w+(?:\(\w+\))? )*(?:struct|class|enum|protocol|actor|typealias) (\w+)", text, re.M): declared.setdefault((module, name), tuple(folder))
+        used.setdefault((module, tuple(folder)), set()).update(re.findall(r"\b[A-Z]\w+", text))
+    reached = {one: {(one[0], declared[one[0], name]) for name in names if (one[0], name) in declared} - {one} for one, names in used.items()}
+    for middle in reached:
+        for one in reached:
+            if middle in reached[one]: reached[one] |= reached[middle]
+    return sum(one in there for one, there in reached.items())
+
+
 def prose(text):
     """A page without its code, tables' rules and links' targets."""
     text = re.sub(r"^```.*?^```", "", text, flags=re.M | re.S)
@@ -111,6 +127,7 @@ def counts():
     yield len(sources)
     yield max(size for size, _ in modules.values())
     yield max(files for _, files in modules.values())
+    yield cycles(sources)
     yield sum(sum(one.startswith("_ ") for one in function) >= 3 for function in functions)
     yield sum(len(function) > 7 for function in functions)
     yield lines(texts("Tests", ".swift"))

@@ -28,9 +28,9 @@ AREAS = {
     "merge": (["LocalStore/Merge", "SyncRuns/Conflicts"],
               "RebaseTests|UniqueClashTests|ShiftedPeerTests|KeptEditTests|KeptReaderEditTests|MessageTests|ExactlyOnceTests|PeerSyncTests|RandomHistoryTests|HeldRowTests|HeldColumnTests|ConflictTests"),
     "log": (["LocalStore/Track"], "LocalStoreTests|SchemaChangeTests|OwnRowsTests|RandomHistoryTests|VanishedRowsTests|UntrackedEditTests|RewrittenTableCommandTests"),
-    "publish": (["SyncRuns/Publish", "CloudStore/Log"],
+    "publish": (["SyncRuns/Publish", "CloudStore/Log", "CloudStore/Cloud"],
                 "CloudStoreTests|SignedZoneAttackTests|SchemaTextTests|ExportRunTests|DatasetExporterTests|SortedBlockSourceTests|ChangedBlocksTests|PeerSyncTests|FullExportTests|IdleSyncTests|AssetLimitTests|OperatorStatusTests"),
-    "apply": (["SyncRuns/Receive", "LocalStore/Apply"],
+    "apply": (["SyncRuns/Receive", "LocalStore/Apply", "LocalStore/Rows"],
               "LocalStoreTests|ImportRunTests|FirstImportTests|ApplicationTriggerTests|UniqueValueTests|RequiredColumnTests|OwnRowsTests|RandomHistoryTests|VanishedRowsTests|TrackingCheckTests|RestoreTests|SchemaUpdateTests"),
     "disk": (["DirectoryCloud/Files", "DirectoryCloud/Repair"], "CloudStoreTests|RepairTests"),
 }
@@ -213,6 +213,8 @@ def main():
     for suite in sorted({suite for area in options.area for suite in AREAS[area][1].split("|")}):
         with tempfile.TemporaryDirectory() as folder:
             passed, said, seconds = run_tests(options, suite, MUTANTS_REACHED=folder)
+            # A test that counts system calls sees those of the trace.
+            if not passed: passed, said, seconds = run_tests(options, suite)
             if not passed: stop(f"without a mutant {suite} does not pass: {said}")
             suites[suite] = seconds, {int(name) for name in os.listdir(folder)}
         print(f"{suite}: {seconds:.0f} s, {len(suites[suite][1])} mutants are reached", flush=True)

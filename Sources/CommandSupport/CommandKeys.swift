@@ -1,6 +1,6 @@
 package import Logging
 import Platform
-package import SnapshotSync
+import SnapshotSync
 
 extension FileKeyStore {
     /// The key files for a command. The user types their passphrase at the terminal.

@@ -1,6 +1,6 @@
-package import ArgumentParser
+import ArgumentParser
 import Platform
-package import StrictText
+import StrictText
 
 /// Completes the commands of the program in a hint, so that they run when they are pasted.
 ///

@@ -1,8 +1,8 @@
-package import ArgumentParser
-package import Foundation
+import ArgumentParser
+import Foundation
 package import Logging
 import Platform
-package import SnapshotSync
+import SnapshotSync
 package import StrictText
 
 /// Prints results: for people by default, as one JSON object for programs.

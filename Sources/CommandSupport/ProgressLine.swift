@@ -1,6 +1,6 @@
-package import Foundation
-package import SnapshotSync
-package import StrictText
+import Foundation
+import SnapshotSync
+import StrictText
 import Synchronization
 
 /// A progress line on the terminal, shown from the second second of a command on: the progress, the speed, and the remaining time.

@@ -1,7 +1,7 @@
-package import Foundation
+import Foundation
 package import Logging
-package import SnapshotSync
-package import StrictText
+import SnapshotSync
+import StrictText
 
 /// Standard output and standard error, written without buffering, so that all output is written when the process ends.
 package enum StandardStream: Int32 {

@@ -1,6 +1,6 @@
-package import Foundation
+import Foundation
 import Platform
-package import StrictText
+import StrictText
 
 /// The meaning of a line in a report, which a terminal shows as a colour.
 package enum Tone: String {

@@ -1,6 +1,6 @@
 package import ArgumentParser
 import Platform
-package import StrictText
+import StrictText
 
 /// A command line that says too little or too much, with the usage of the command that it is about. The parser itself, where it does not find the
 /// mistake, shows the usage of the whole program.

@@ -1,7 +1,7 @@
 public import CloudStore
 import DirectoryCloud
 public import GRDB
-package import LocalStore
+import LocalStore
 package import LocalTables
 package import Logging
 import MaterializedViews

@@ -1,5 +1,5 @@
 package import CloudStore
-package import LocalStore
+import LocalStore
 package import LocalTables
 import SnapshotFormat
 package import SnapshotModel

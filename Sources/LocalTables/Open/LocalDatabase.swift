@@ -163,7 +163,10 @@ package final class LocalDatabase: Sendable {
                 var result: T?
                 var changes: [DatasetChanges] = []
                 try db.inTransaction(kind) {
-                    let transaction = LocalTransaction(db, path: path, silenced: silenced, noticeLimit: listeners.keyLimit)
+                    let observing: LocalTransaction.Observing? = listeners.keyLimit.map { limit in
+                        { db, schemas in try RowObservation(db, schemas, keyLimit: limit).end }
+                    }
+                    let transaction = LocalTransaction(db, path: path, silenced: silenced, observing: observing)
                     let value = try body(transaction)
                     changes = try transaction.endObserving()
                     if lent != nil { try transaction.tellObservers(of: changes) }

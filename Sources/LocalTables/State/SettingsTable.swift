@@ -219,3 +219,24 @@ package struct EntitlementRecord: Hashable, Sendable, Codable {
 
     package init(answer: Answer?, failure: String?) { (self.answer, self.failure) = (answer, failure) }
 }
+
+extension LocalTransaction {
+    /// Creates the toolkit's tables and writes the settings. The database must not have settings yet.
+    package func initialize(_ wanted: SyncSettings) throws {
+        guard try !settings.isBegun() else {
+            throw SyncError(
+                .refused, step: .open, at: path, "this database is set up for syncing already",
+                hint: "to see how: snapsync status; to take it out: snapsync detach")
+        }
+        for table in LocalTable.settingsTables { try table.create(in: db) }
+        let datasets = String(decoding: try DatasetFile.encode(wanted.datasets), as: UTF8.self)
+        for (key, value) in [
+            ("formatVersion", "1"), ("cloud", wanted.cloud), ("cloudUUID", wanted.cloudUUID), ("scope", wanted.scope),
+            ("zone", wanted.zone), ("role", wanted.role.rawValue), ("device", wanted.device), ("datasets", datasets),
+            ("replacesOwnRows", wanted.replacesOwnRows ? "1" : "0"), ("adoptsOwnRows", wanted.adoptsOwnRows ? "1" : "0"),
+        ] {
+            try db.execute(sql: "INSERT INTO snapsync_settings VALUES(?, ?)", arguments: [key, value])
+        }
+        if let container = wanted.container { try db.execute(sql: "INSERT INTO snapsync_settings VALUES('container', ?)", arguments: [container]) }
+    }
+}

@@ -1,9 +1,9 @@
-package import CloudStore
-package import LocalTables
+import CloudStore
+import LocalTables
 import SnapshotModel
 import SnapshotVersions
 import StrictText
-package import SyncRuns
+import SyncRuns
 
 /// Whether a database is synced, and the facts behind that decision.
 public struct GateReport: Sendable, Encodable {
@@ -53,33 +53,6 @@ extension SyncGate {
                     entitledUntil: record?.answer?.validUntil.map { Instant(microseconds: $0).description }, entitlementProblem: record?.failure)
             }
         }
-    }
-}
-
-extension SyncEngine {
-    /// Returns the database and its settings for reading. If the cloud is missing or must not be used, every request to the context's cloud
-    /// throws the reason.
-    package func deviceToLookAt(_ gate: GateReport) throws -> SyncContext {
-        let settings = try database.read { try $0.settings.read() }
-        guard gate.isOpen else {
-            return try device(
-                settings, .absent(SyncError(.refused, step: .open, at: database.path, gate.reason ?? "sync is off", hint: gate.hint)))
-        }
-        do {
-            let (cloud, signedZone) = try openToLook(settings)
-            var device = try device(settings, cloud)
-            device.signedZone = signedZone
-            return device
-        } catch {
-            return try device(settings, .absent(SyncError(error)))
-        }
-    }
-
-    package func device(_ settings: SyncSettings, _ cloud: CloudDatabase) throws -> SyncContext {
-        var context = SyncContext(database: database, settings: settings, cloud: cloud, now: now, logger: logger, assetRule: options.assetRule)
-        context.assetLimit = try database.read { try $0.settings.operatorSettings().assetLimit }
-        (context.nonces, context.elapsed) = (options.nonces, options.stopwatch())
-        return context
     }
 }
 

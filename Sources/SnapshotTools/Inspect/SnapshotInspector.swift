@@ -2,7 +2,7 @@ package import CloudStore
 import DirectoryCloud
 import Foundation
 import LocalTables
-public import SnapshotEngine
+import SnapshotEngine
 import SnapshotFormat
 public import SnapshotHistory
 public import SnapshotModel

@@ -1,6 +1,6 @@
 import CloudStore
 import Foundation
-public import SnapshotEngine
+import SnapshotEngine
 import SnapshotVersions
 import StrictText
 public import SyncRuns

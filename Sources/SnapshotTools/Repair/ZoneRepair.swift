@@ -266,13 +266,3 @@ public struct RepairReport: Sendable, Encodable {
     /// Findings that deserve attention, as sentences.
     public let warnings: [String]
 }
-
-/// Formats block numbers for a sentence.
-enum BlockWords {
-    /// `block 2`, `blocks 2, 5 and 7`.
-    static func list(_ blocks: [Int]) -> String {
-        let numbers = blocks.map(String.init)
-        guard let last = numbers.last, numbers.count > 1 else { return "block " + numbers.joined() }
-        return "blocks \(numbers.dropLast().joined(separator: ", ")) and \(last)"
-    }
-}

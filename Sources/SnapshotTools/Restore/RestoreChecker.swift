@@ -2,7 +2,7 @@ import CloudStore
 import Foundation
 import LocalStore
 import LocalTables
-public import SnapshotEngine
+import SnapshotEngine
 import SnapshotModel
 import SnapshotVersions
 import StrictText

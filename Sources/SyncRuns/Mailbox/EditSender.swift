@@ -114,21 +114,3 @@ package struct EditSender: Sendable {
 
     private func remove(_ name: CloudMessageName) async throws { try await device.cloud.removeMessage(name, in: device.zone) }
 }
-
-/// What a reader handed over to the publisher.
-public struct SendReport: Hashable, Sendable, Encodable {
-    /// The number of edits that are new in the mailbox.
-    public let sent: Int
-    /// 1 if the message was missing from the mailbox or damaged, and was put there again.
-    public let putBack: Int
-    /// The number of edits that no version has decided.
-    public let waiting: Int
-    /// Warnings, one sentence each. A sync has them in its import's report.
-    public internal(set) var warnings: [String] = []
-
-    package init(sent: Int, putBack: Int, waiting: Int, warnings: [String] = []) {
-        (self.sent, self.putBack, self.waiting, self.warnings) = (sent, putBack, waiting, warnings)
-    }
-
-    private enum CodingKeys: CodingKey { case sent, putBack, waiting }
-}

@@ -1,8 +1,8 @@
-public import ArgumentParser
+import ArgumentParser
 import CloudStore
 import CommandSupport
 import MaterializedViews
-public import SnapshotModel
+import SnapshotModel
 import SnapshotSync
 import StrictText
 

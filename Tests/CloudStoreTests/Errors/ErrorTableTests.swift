@@ -39,7 +39,7 @@ struct ErrorTableTests {
 
     /// Every code in the source has a row of its own: a code added without one would be shown as something else.
     @Test(arguments: [
-        ("cloud", "CloudStore/Errors/CloudError.swift", 33), ("sync", "StrictText/SyncError.swift", 7),
+        ("cloud", "CloudStore/Values/CloudError.swift", 33), ("sync", "StrictText/SyncError.swift", 7),
         ("gate", "SnapshotEngine/Gate/GateDecision.swift", 10),
     ])
     func everyCodeHasARow(family: String, file: String, count: Int) throws {

@@ -39,14 +39,16 @@ package final class LocalTransaction {
     package let silenced: SilencedTables
     /// What an import could not do as the application declares it, by triggers and foreign keys, one sentence each.
     package var triggerNotices: [String] = []
-    /// How many keys of a dataset the listeners want; nil if there are no listeners.
-    private let noticeLimit: Int?
-    private var observation: RowObservation?
+    /// Starts observing rows, and returns what ends it.
+    package typealias Observing = (Database, [DatasetSchema]) throws -> () throws -> [DatasetChanges]
+    /// Nil if there are no listeners.
+    private let observing: Observing?
+    private var endOfObservation: (() throws -> [DatasetChanges])?
     /// The datasets whose rows this transaction may have changed.
     private var observed: [DatasetSchema] = []
 
-    package init(_ db: Database, path: String, silenced: SilencedTables = SilencedTables(), noticeLimit: Int? = nil) {
-        (self.db, self.path, self.silenced, self.noticeLimit) = (db, path, silenced, noticeLimit)
+    package init(_ db: Database, path: String, silenced: SilencedTables = SilencedTables(), observing: Observing? = nil) {
+        (self.db, self.path, self.silenced, self.observing) = (db, path, silenced, observing)
     }
 
     /// The toolkit's triggers whose names have this beginning. All are read at once: sqlite_schema has no index.
@@ -70,58 +72,21 @@ package final class LocalTransaction {
     /// - Parameter schemas: all datasets of the database.
     package func observe(_ schemas: [DatasetSchema]) throws {
         observed = schemas
-        guard observation == nil, let noticeLimit else { return }
-        observation = try RowObservation(db, schemas, keyLimit: noticeLimit)
+        if endOfObservation == nil { endOfObservation = try observing?(db, schemas) }
     }
 
     /// Notifies GRDB's observers on this connection of changed rows. GRDB does not notice statements that do not run through it.
     func tellObservers(of changes: [DatasetChanges]) throws {
         let names = Set(changes.map(\.dataset))
-        for schema in observed where noticeLimit == nil || names.contains(schema.name) {
+        for schema in observed where observing == nil || names.contains(schema.name) {
             if try db.tableExists(schema.table) { try db.notifyChanges(in: Table(schema.table)) }
         }
     }
 
     /// Ends observing, before the transaction ends, and returns the datasets that changed.
     func endObserving() throws -> [DatasetChanges] {
-        defer { observation = nil }
-        return try observation?.end() ?? []
-    }
-
-    /// The datasets' tables as the database declares them.
-    package var tables: TableInspector { TableInspector(transaction: self) }
-    /// Derives descriptions of datasets from the tables.
-    package var describer: TableDescriber { TableDescriber(transaction: self) }
-    /// The foreign keys of all tables.
-    package var references: ForeignKeyLookup { ForeignKeyLookup(transaction: self) }
-    /// The keys of new rows in tables with AUTOINCREMENT.
-    package var keyRanges: KeyRanges { KeyRanges(transaction: self) }
-    /// What `init` and the operator decided.
-    package var settings: SettingsTable { SettingsTable(transaction: self) }
-    /// What the runs record about themselves.
-    package var state: StateTable { StateTable(transaction: self) }
-    /// The applied version of each dataset.
-    package var datasetStates: DatasetStateTable { DatasetStateTable(transaction: self) }
-    /// The zone that `init` is about to create.
-    package var zoneBeginning: ZoneBeginningTable { ZoneBeginningTable(transaction: self) }
-
-    /// Creates the toolkit's tables and writes the settings. The database must not have settings yet.
-    package func initialize(_ wanted: SyncSettings) throws {
-        guard try !settings.isBegun() else {
-            throw SyncError(
-                .refused, step: .open, at: path, "this database is set up for syncing already",
-                hint: "to see how: snapsync status; to take it out: snapsync detach")
-        }
-        for table in LocalTable.settingsTables { try table.create(in: db) }
-        let datasets = String(decoding: try DatasetFile.encode(wanted.datasets), as: UTF8.self)
-        for (key, value) in [
-            ("formatVersion", "1"), ("cloud", wanted.cloud), ("cloudUUID", wanted.cloudUUID), ("scope", wanted.scope),
-            ("zone", wanted.zone), ("role", wanted.role.rawValue), ("device", wanted.device), ("datasets", datasets),
-            ("replacesOwnRows", wanted.replacesOwnRows ? "1" : "0"), ("adoptsOwnRows", wanted.adoptsOwnRows ? "1" : "0"),
-        ] {
-            try db.execute(sql: "INSERT INTO snapsync_settings VALUES(?, ?)", arguments: [key, value])
-        }
-        if let container = wanted.container { try db.execute(sql: "INSERT INTO snapsync_settings VALUES('container', ?)", arguments: [container]) }
+        defer { endOfObservation = nil }
+        return try endOfObservation?() ?? []
     }
 
     /// Runs `body` in a savepoint. If it returns false or violates a constraint, its changes are rolled back. Returns whether they were kept.
