@@ -181,7 +181,7 @@ final class CloudKitStore: ObjectStore {
                 let saved = try AsyncBridge.shared.wait { () async throws(CloudKitError) in
                     try await database.modify(saving: [record], deleting: [], in: place.zone, atomically: false)
                 }
-                note(saved)
+                self.record(saved)
                 return .placed
             } catch {
                 last = error.cause(of: place.name)
@@ -268,13 +268,13 @@ final class CloudKitStore: ObjectStore {
         if clockOffset.withLock({ $0 }) == nil {
             let path = "clock-\(nonces.hex(16))"
             guard try put([], as: path) != .taken else { throw CloudError(.inputOutput, at: path, "a random name is taken", isRetryable: true) }
-            if clockOffset.withLock({ $0 }) == nil, let saved = try record(path, [CloudKitFile.size]) { note([saved]) }
+            if clockOffset.withLock({ $0 }) == nil, let saved = try record(path, [CloudKitFile.size]) { record([saved]) }
             try remove([path])
         }
         return now().advanced(byMicroseconds: clockOffset.withLock { $0 } ?? 0)
     }
 
-    private func note(_ saved: [CloudKitRecord]) {
+    private func record(_ saved: [CloudKitRecord]) {
         guard let time = saved.first?.savedAt else { return }
         clockOffset.withLock { $0 = time.microseconds - now().microseconds }
     }

@@ -321,9 +321,9 @@ extension CloudKitSyncManager {
 
     func subscribe(_ engine: SyncEngine, every interval: Duration = .seconds(2), imported: (@Sendable (ImportReport) -> Void)? = nil) async throws {
         try await engine.gate.enter()
-        let device = try engine.device()
+        let context = try engine.context()
         // A gate that opens ends the wait, too.
-        let wait = ZoneWait(for: device.zone, of: device.cloud, every: interval, or: engine.gate.changes())
+        let wait = ZoneWait(for: context.zone, of: context.cloud, every: interval, or: engine.gate.changes())
         let task = Task { [weak self] in
             repeat { await self?.syncNews(imported) } while await wait.next()
         }

@@ -10,9 +10,9 @@ extension SyncEngine {
     /// as ``importNewest(progress:)``: there the device's own rows count.
     public func importAnew(progress: ProgressHandler? = nil) async throws -> ImportReport {
         try await locked {
-            let device = try device()
-            var run = ImportRun(device: device, progress: progress)
-            run.comparesAll = device.settings.role == .reader
+            let context = try context()
+            var run = ImportRun(context: context, progress: progress)
+            run.comparesAll = context.settings.role == .reader
             return try await run.importNewest()
         }
     }

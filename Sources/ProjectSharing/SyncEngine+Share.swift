@@ -14,7 +14,7 @@ extension SyncEngine {
     ///   - device: another device name than that of the settings.
     ///   - zone: a zone of the public scope.
     public func sharing(device name: String? = nil, zone: String = ProjectSharing.standardZone) throws -> ProjectSharing {
-        let settings = try device().settings
+        let settings = try context().settings
         return ProjectSharing(try SyncError.at(.open) { try openCloud(settings) }, device: name ?? settings.device, zone: zone, now: now)
     }
 

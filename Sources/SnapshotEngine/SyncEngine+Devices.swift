@@ -33,43 +33,43 @@ extension SyncEngine {
     ///   of the zone.
     package func renameDevice(to name: String) async throws -> DeviceRenameReport {
         try await locked {
-            var device = try device()
-            let previous = device.settings.device
+            var context = try context()
+            let previous = context.settings.device
             try CloudNames.verify(name, isNameOf: "device")
             guard name != previous else { throw SyncError(.refused, step: .open, at: database.path, "the device has this name already") }
-            let info = try await device.zoneInfo()
+            let info = try await context.zoneInfo()
             guard !info.isSigned else {
                 throw SyncError(
-                    .refused, step: .open, at: device.zone.place, "the zone is signed, and \(previous) is approved under this name",
+                    .refused, step: .open, at: context.zone.place, "the zone is signed, and \(previous) is approved under this name",
                     hint: "detach the database, set it up under the other name, and have it approved: snapsync zone approve \(name)")
             }
             guard info.publishers == .many || info.creator != previous else {
                 throw SyncError(
-                    .refused, step: .open, at: device.zone.place, "\(previous) is its one publisher, and the zone keeps that name",
+                    .refused, step: .open, at: context.zone.place, "\(previous) is its one publisher, and the zone keeps that name",
                     hint: "readers and peers can take another name")
             }
-            if let report = try await device.cloud.deviceReport(of: name, in: device.zone) {
+            if let report = try await context.cloud.deviceReport(of: name, in: context.zone) {
                 throw SyncError(
-                    .refused, step: .open, at: device.zone.place, "a \(report.role) has synced as \(name) before, at \(report.clock)",
+                    .refused, step: .open, at: context.zone.place, "a \(report.role) has synced as \(name) before, at \(report.clock)",
                     hint: "choose another name; if that device is gone for good, run first: snapsync device forget \(database.path.shellWord) \(name)")
             }
-            let newest = try await device.cloud.records(in: device.zone).token?.number ?? 0
-            try device.database.write { transaction in
+            let newest = try await context.cloud.records(in: context.zone).token?.number ?? 0
+            try context.database.write { transaction in
                 try transaction.settings.device.set(name)
                 try transaction.state.reportNonces.set(nil)
                 try transaction.state.ownCommitsKnown.set(newest)
             }
-            device.settings.device = name
-            device.reportSeen = nil
-            await device.report(try device.database.read { try $0.state.applied()?.token })
+            context.settings.device = name
+            context.reportSeen = nil
+            await context.report(try context.database.read { try $0.state.applied()?.token })
             var warnings: [String] = []
             do {
-                try await device.cloud.forgetDevice(previous, in: device.zone)
+                try await context.cloud.forgetDevice(previous, in: context.zone)
             } catch {
                 warnings.append("the zone still lists \(previous): \(SyncError(error, step: .announce).reason)")
             }
             return DeviceRenameReport(
-                database: database.path, zone: device.settings.zone, previousDevice: previous, device: name, warnings: warnings)
+                database: database.path, zone: context.settings.zone, previousDevice: previous, device: name, warnings: warnings)
         }
     }
 
@@ -78,24 +78,24 @@ extension SyncEngine {
     /// - Throws: ``SyncError`` with `.nothingThere` if the zone has no such device, `.refused` for this device and for the zone's one publisher.
     package func forgetDevice(_ name: String) async throws -> DeviceForgetReport {
         try await locked {
-            let device = try device()
-            guard name != device.settings.device else {
+            let context = try context()
+            guard name != context.settings.device else {
                 throw SyncError(
                     .refused, step: .open, at: database.path, "this database is the device \(name)",
                     hint: "snapsync detach takes it out of the zone; then forget it from another device")
             }
-            let info = try await device.zoneInfo()
+            let info = try await context.zoneInfo()
             guard info.publishers == .many || info.creator != name else {
                 throw SyncError(
-                    .refused, step: .open, at: device.zone.place, "\(name) is its one publisher",
+                    .refused, step: .open, at: context.zone.place, "\(name) is its one publisher",
                     hint: "if its database is lost, another one takes its place: snapsync device claim")
             }
-            guard let report = try await device.cloud.deviceReport(of: name, in: device.zone) else {
+            guard let report = try await context.cloud.deviceReport(of: name, in: context.zone) else {
                 throw SyncError(
-                    .nothingThere, step: .open, at: device.zone.place, "no device has reported as \(name)", hint: "snapsync status --all lists them")
+                    .nothingThere, step: .open, at: context.zone.place, "no device has reported as \(name)", hint: "snapsync status --all lists them")
             }
-            try await device.cloud.forgetDevice(name, in: device.zone)
-            return DeviceForgetReport(zone: device.settings.zone, device: name, version: report.token?.number)
+            try await context.cloud.forgetDevice(name, in: context.zone)
+            return DeviceForgetReport(zone: context.settings.zone, device: name, version: report.token?.number)
         }
     }
 }
@@ -168,27 +168,27 @@ extension SyncEngine {
     ///     (``relocate(to:)``).
     package func takeOver(as name: String? = nil, relocatingTo path: String? = nil) async throws -> SetupReport {
         try await locked {
-            var device = try device()
-            let info = try await device.zoneInfo()
-            let mustBe = device.settings.role.publishes && info.publishers == .one ? info.creator : nil
-            let name = name ?? mustBe ?? device.settings.device
+            var context = try context()
+            let info = try await context.zoneInfo()
+            let mustBe = context.settings.role.publishes && info.publishers == .one ? info.creator : nil
+            let name = name ?? mustBe ?? context.settings.device
             guard mustBe == nil || name == mustBe else {
                 throw SyncError(
-                    .refused, step: .open, at: device.zone.place, "its one publisher is the device \(info.creator), and this database is to be \(name)",
+                    .refused, step: .open, at: context.zone.place, "its one publisher is the device \(info.creator), and this database is to be \(name)",
                     hint: "leave out --name, or give --name \(info.creator)")
             }
-            let report = try await device.cloud.deviceReport(of: name, in: device.zone)
-            let newest = try await device.cloud.records(in: device.zone).token
-            if let path { device.settings.cloud = try await Self.verifyPlace(path, for: device.settings, in: database, keyStore: keyStore) }
-            let cloud = device.settings.cloud
-            try device.database.write { transaction in
+            let report = try await context.cloud.deviceReport(of: name, in: context.zone)
+            let newest = try await context.cloud.records(in: context.zone).token
+            if let path { context.settings.cloud = try await Self.verifyPlace(path, for: context.settings, in: database, keyStore: keyStore) }
+            let cloud = context.settings.cloud
+            try context.database.write { transaction in
                 try transaction.settings.device.set(name)
                 if path != nil { try transaction.settings.cloud.set(cloud) }
                 try transaction.recordTakeOver(seen: report?.nonce, newest: newest?.number ?? 0)
             }
-            device.settings.device = name
-            device.reportSeen = report?.nonce
-            await device.report(try device.database.read { try $0.state.applied()?.token })
+            context.settings.device = name
+            context.reportSeen = report?.nonce
+            await context.report(try context.database.read { try $0.state.applied()?.token })
             return try SetupReport(database, path: database.path)
         }
     }

@@ -10,8 +10,8 @@ extension SyncEngine {
     /// ``prune(_:dryRun:)`` does. nil: it removes nothing automatically. For publishers only.
     package func setRetention(_ policy: RetentionPolicy?) async throws {
         try await locked {
-            let device = try device()
-            try await device.checkPublisher(.store, else: "it does not decide what is kept", hint: "say so on a device that publishes")
+            let context = try context()
+            try await context.checkPublisher(.store, else: "it does not decide what is kept", hint: "say so on a device that publishes")
             try database.write { try $0.settings.setRetention(policy.flatMap { RetentionSetting($0) }) }
         }
     }
@@ -20,18 +20,18 @@ extension SyncEngine {
     ///
     /// - Parameter dryRun: only reports what would be removed. Changes nothing and makes no commit.
     package func prune(_ policy: RetentionPolicy, dryRun: Bool = false) async throws -> PruneReport {
-        try await locked { try await prune(policy, by: device(), dryRun: dryRun) }
+        try await locked { try await prune(policy, by: context(), dryRun: dryRun) }
     }
 
     /// Does the same inside a run that holds the lock.
-    func prune(_ policy: RetentionPolicy, by device: SyncContext, dryRun: Bool) async throws -> PruneReport {
-        try await device.checkPublisher(.store, else: "it does not decide what is kept", hint: "prune on a device that publishes")
-        let (token, intended) = try device.database.read { (try $0.state.applied()?.token, try $0.state.intended()) }
+    func prune(_ policy: RetentionPolicy, by context: SyncContext, dryRun: Bool) async throws -> PruneReport {
+        try await context.checkPublisher(.store, else: "it does not decide what is kept", hint: "prune on a device that publishes")
+        let (token, intended) = try context.database.read { (try $0.state.applied()?.token, try $0.state.intended()) }
         var pruner = ZonePruner(
-            cloud: device.cloud, zone: device.zone, device: device.settings.device, policy: policy, now: now()
+            cloud: context.cloud, zone: context.zone, device: context.settings.device, policy: policy, now: now()
         ) { checkpoint, record in
-            try await MetadataPublisher(device: device).publish { _ in
-                let reference = try await device.cloud.placeCheckpoint(at: checkpoint, in: device.zone)
+            try await MetadataPublisher(context: context).publish { _ in
+                let reference = try await context.cloud.placeCheckpoint(at: checkpoint, in: context.zone)
                 return MetadataPublisher.Changes(saving: [record.record], checkpoint: reference)
             }.number
         }
@@ -55,7 +55,7 @@ extension SyncEngine {
         var report = report
         do {
             try database.write { try $0.state.lastRetention.set(now) }
-            let outcome = try await prune(setting.policy, by: device(), dryRun: false)
+            let outcome = try await prune(setting.policy, by: context(), dryRun: false)
             report.warnings += outcome.problems
             if !outcome.removedVersions.isEmpty || !outcome.removedFiles.isEmpty { report.pruned = RetentionOutcome(outcome) }
         } catch {

@@ -158,9 +158,9 @@ public final class SyncEngine: Sendable {
     ) async throws -> ExportReport {
         try await countingRequests {
             try await run {
-                let device = try await updatedDevice()
+                let context = try await updatedContext()
                 let export = ExportRun(
-                    device: device, isFull: isFull, isOneOfMany: try await device.isOneOfMany(), progress: progress, allowed: allowed)
+                    context: context, isFull: isFull, isOneOfMany: try await context.isOneOfMany(), progress: progress, allowed: allowed)
                 return try await retaining(export.run())
             }
         }
@@ -175,9 +175,9 @@ public final class SyncEngine: Sendable {
 
     private func importUpdates(_ allowed: ShrinkApproval, _ progress: ProgressHandler?) async throws -> ImportReport {
         try await run {
-            try await adoptingUnknownColumns(updatedDevice()) { device in
-                let report = try await ImportRun(device: device, progress: progress, allowed: allowed).importNewest()
-                let stale = device.settings.role == .reader ? try device.staleness() : nil
+            try await adoptingUnknownColumns(updatedContext()) { context in
+                let report = try await ImportRun(context: context, progress: progress, allowed: allowed).importNewest()
+                let stale = context.settings.role == .reader ? try context.staleness() : nil
                 return stale.map { report.warning($0) } ?? report
             }
         }
@@ -224,16 +224,16 @@ public final class SyncEngine: Sendable {
         switch settings.role {
         case .writer, .peer:
             return try await run {
-                let device = try await updatedDevice()
-                if try await device.isOneOfMany() {
-                    let report = try await PeerSync(device: device, allowed: allowed, progress: progress, pause: options.pause).run()
-                    try await device.admitEarlierMembers()
+                let context = try await updatedContext()
+                if try await context.isOneOfMany() {
+                    let report = try await PeerSync(context: context, allowed: allowed, progress: progress, pause: options.pause).run()
+                    try await context.admitEarlierMembers()
                     guard let exported = report.exported else { return report }
-                    return SyncReport(role: report.role, exported: try await retaining(fresh(device, exported)), imported: report.imported)
+                    return SyncReport(role: report.role, exported: try await retaining(fresh(context, exported)), imported: report.imported)
                 }
-                let exported = try await ExportRun(device: device, isFull: false, progress: progress, allowed: allowed).run()
-                try await device.admitEarlierMembers()
-                return SyncReport(role: settings.role.rawValue, exported: try await retaining(fresh(device, exported)), imported: nil)
+                let exported = try await ExportRun(context: context, isFull: false, progress: progress, allowed: allowed).run()
+                try await context.admitEarlierMembers()
+                return SyncReport(role: settings.role.rawValue, exported: try await retaining(fresh(context, exported)), imported: nil)
             }
         case .reader:
             let imported = try await importUpdates(allowed, progress)
@@ -246,8 +246,8 @@ public final class SyncEngine: Sendable {
     }
 
     /// Adds the version that renews the zone's freshness promise, if nothing else was published (``setFreshness(_:)``).
-    private func fresh(_ device: SyncContext, _ exported: ExportReport) async throws -> ExportReport {
-        guard !exported.published, let version = try await device.keepFresh() else { return exported }
+    private func fresh(_ context: SyncContext, _ exported: ExportReport) async throws -> ExportReport {
+        guard !exported.published, let version = try await context.keepFresh() else { return exported }
         return exported.keepingFresh(as: version)
     }
 
@@ -255,16 +255,16 @@ public final class SyncEngine: Sendable {
     ///
     /// - Parameter asIfWanted: ignores the user's preference, for a user who looks before deciding on syncing. Nothing can be published then.
     /// - Throws: ``SyncError`` with `.refused` if the gate is closed; the cloud is not touched then.
-    package func device(asIfWanted: Bool = false) throws -> SyncContext {
+    package func context(asIfWanted: Bool = false) throws -> SyncContext {
         try gate.verify(asIfWanted: asIfWanted)
         return try SyncError.at(.open) {
             let settings = try database.read { try $0.settings.read() }
             let limit = try database.read { try $0.settings.operatorSettings().assetLimit }
             let (opened, signedZone) = try open(settings, savingIn: database)
             let cloud = opened.adding(AssetLimitLayer(limit, datasets: settings.datasets)).adding(GateLayer(gate: gate))
-            var device = try device(settings, cloud)
-            device.signedZone = signedZone
-            return device
+            var context = try context(settings, cloud)
+            context.signedZone = signedZone
+            return context
         }
     }
 
@@ -282,16 +282,16 @@ public final class SyncEngine: Sendable {
     }
 
     /// Returns the context of ``device(asIfWanted:)`` after the descriptions were updated to the database's tables (``SchemaUpdate``).
-    func updatedDevice() async throws -> SyncContext {
-        let known = try device(), refused = try known.refreshViews()
-        let outcome = try await SchemaUpdate(device: known).automatic()
-        var device = outcome.device
+    func updatedContext() async throws -> SyncContext {
+        let known = try context(), refused = try known.refreshViews()
+        let outcome = try await SchemaUpdate(context: known).automatic()
+        var context = outcome.context
         let moved = moves.withLock { texts in
             defer { texts = [] }
             return texts
         }
-        device.notices = moved + refused + outcome.notices
-        return device
+        context.notices = moved + refused + outcome.notices
+        return context
     }
 
     /// Runs `body` and stores the requests that it sent in its report.
@@ -379,7 +379,7 @@ extension SyncEngine {
             // The user or the entitlement closed the gate: this is not a failure of the run.
             if let decision = try? gate.standing(), decision != .open { throw error }
             if error.isSlip { throw error }
-            try? database.note(
+            try? database.record(
                 RunFailure(at: now(), code: error.code.name, step: error.step?.rawValue, place: error.place, reason: error.reason, hint: error.hint))
             throw error
         }

@@ -11,26 +11,26 @@ package import SyncRuns
 ///
 /// No row is changed. The newest version becomes the applied one, and the commit that follows pins it, so that it can be restored.
 struct CloudReplacer: Sendable {
-    let device: SyncContext
+    let context: SyncContext
 
     /// Returns the differences from the newest version, which is the applied version from now on.
     func run() async throws -> RestoreReport {
-        let warnings = try device.keepTracking()
-        let applied = try device.database.read { try $0.state.applied() }
-        let head = try await device.cloud.records(in: device.zone, at: nil, notBefore: applied?.token)
+        let warnings = try context.keepTracking()
+        let applied = try context.database.read { try $0.state.applied() }
+        let head = try await context.cloud.records(in: context.zone, at: nil, notBefore: applied?.token)
         guard let token = head.token else {
             throw SyncError(
-                .nothingThere, step: .fetch, at: device.zone.place, "nothing has been published yet, so there is nothing to replace",
+                .nothingThere, step: .fetch, at: context.zone.place, "nothing has been published yet, so there is nothing to replace",
                 hint: "run snapsync export")
         }
-        let (found, lacking) = try await DatasetRestorer.all(of: head, only: nil, in: device.cloud, zone: device.zone, on: device)
+        let (found, lacking) = try await DatasetRestorer.all(of: head, only: nil, in: context.cloud, zone: context.zone, on: context)
         let act = "replacement of the location's version \(token.number)"
-        let pin = try await UndoRecorder(device: device).pendingPin(of: token.number, act: act)
+        let pin = try await UndoRecorder(context: context).pendingPin(of: token.number, act: act)
         let notes = warnings + lacking.map { "the zone has no dataset \($0) yet" }
-        return try device.database.write { transaction in
+        return try context.database.write { transaction in
             guard try transaction.state.applied() == applied else {
                 throw SyncError(
-                    .tryAgainLater, step: .apply, at: device.database.path, "another run changed the database meanwhile",
+                    .tryAgainLater, step: .apply, at: context.database.path, "another run changed the database meanwhile",
                     hint: "run the same command again")
             }
             var counts: [RestoreReport.Dataset] = []
@@ -40,10 +40,10 @@ struct CloudReplacer: Sendable {
             let report = RestoreReport(
                 restored: "the data of this device", version: nil, datasets: counts, keptCopy: nil, versionBefore: token.number, warnings: notes)
             let fields = Dictionary(uniqueKeysWithValues: found.map { ($0.schema.name, $0.version.fields) })
-            try transaction.keepFields(fields, of: device.settings.datasets, before: nil, now: AppliedVersion(token))
+            try transaction.keepFields(fields, of: context.settings.datasets, before: nil, now: AppliedVersion(token))
             try transaction.state.setApplied(AppliedVersion(token))
             if report.hasChanged {
-                try transaction.state.undoPoint.set(UndoPoint(act: act, at: device.now(), copy: nil, version: token.number))
+                try transaction.state.undoPoint.set(UndoPoint(act: act, at: context.now(), copy: nil, version: token.number))
                 if let pin { try transaction.state.pendingPins.set(transaction.state.pendingPins().filter { $0.version != pin.version } + [pin]) }
             }
             return report
@@ -55,7 +55,7 @@ struct CloudReplacer: Sendable {
         _ differences: DatasetRestorer.Differences, of restorer: DatasetRestorer, in transaction: LocalTransaction
     ) throws -> RestoreReport.Dataset {
         let schema = restorer.schema
-        let held = HeldRowRestorer(transaction: transaction, schema: schema, publishes: true, now: device.now()), rows = try held.rows().mapValues(\.values)
+        let held = HeldRowRestorer(transaction: transaction, schema: schema, publishes: true, now: context.now()), rows = try held.rows().mapValues(\.values)
         try transaction.changeLog.discard(of: schema)
         let latest = restorer.version.fields.syncTimestamp
         let tail = try StoredTail(schema, in: transaction, notAfter: latest)
@@ -64,7 +64,7 @@ struct CloudReplacer: Sendable {
         // The tracked changes must be later than everything in the version. No entity of the version counts as later than the version's own
         // timestamp.
         try transaction.datasetStates.set(DatasetState(name: schema.name, syncTimestamp: latest, recordCount: restorer.version.recordCount, unknownFields: []))
-        let now = device.now()
+        let now = context.now()
         let known = (Array(differences.added.values) + differences.changed.values).flatMap(\.self)
         for (keys, isNew) in [(differences.removed, true), (known, false)] {
             for key in keys {
@@ -107,15 +107,15 @@ extension SyncEngine {
     /// entities for the shrink guards, including those of readers.
     package func replaceCloud(progress: ProgressHandler? = nil) async throws -> ReplaceCloudReport {
         try await locked {
-            let device = try device()
-            try await device.checkPublisher(.announce, else: "it cannot replace the location's data", hint: "run it on a device that publishes")
-            try device.refuseUnknownFields()
+            let context = try context()
+            try await context.checkPublisher(.announce, else: "it cannot replace the location's data", hint: "run it on a device that publishes")
+            try context.refuseUnknownFields()
             // Check the clock before anything is tracked. Otherwise the next sync would publish the tracked differences although this command
             // was refused.
-            try await device.verifyClock()
-            let replaced = try await CloudReplacer(device: device).run()
+            try await context.verifyClock()
+            let replaced = try await CloudReplacer(context: context).run()
             let exported = try await ExportRun(
-                device: device, isFull: false, isOneOfMany: device.isOneOfMany(), progress: progress, allowed: .all
+                context: context, isFull: false, isOneOfMany: context.isOneOfMany(), progress: progress, allowed: .all
             ).run()
             return ReplaceCloudReport(replaced: replaced, exported: exported)
         }
@@ -127,19 +127,19 @@ extension SyncEngine {
     /// messages about dropped changes that the publisher has not answered.
     package func replaceLocal(progress: ProgressHandler? = nil) async throws -> ReplaceLocalReport {
         try await locked {
-            let device = try device()
-            _ = try device.keepTracking()
+            let context = try context()
+            _ = try context.keepTracking()
             // The import would do these first, too, and then take them for another program's changes of what was kept.
-            let upstream = try await device.recoverAndFetchUpstreamChanges()
-            try await device.correctFutureInstants()
-            let kept = try await UndoRecorder(device: device).keep(act: "replacement of the local data")
-            var importRun = ImportRun(device: device, progress: progress, discardsChanges: true)
+            let upstream = try await context.recoverAndFetchUpstreamChanges()
+            try await context.correctFutureInstants()
+            let kept = try await UndoRecorder(context: context).keep(act: "replacement of the local data")
+            var importRun = ImportRun(context: context, progress: progress, discardsChanges: true)
             importRun.willReplace = { transaction in
                 try kept.verify(transaction)
                 try kept.record(transaction)
             }
             var imported = try await importRun.importNewest(upstream)
-            if let warning = await device.removeWithdrawnMessage() { imported = imported.warning(warning) }
+            if let warning = await context.removeWithdrawnMessage() { imported = imported.warning(warning) }
             return ReplaceLocalReport(imported: imported, keptCopy: kept.point.copy, versionBefore: kept.point.version)
         }
     }

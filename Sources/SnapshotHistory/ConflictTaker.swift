@@ -76,7 +76,7 @@ struct ConflictTaker {
         if asNew, case .integer(let integer) = key { values[schema.keyIndices[0]] = .integer(integer) }
         RowInstant(schema)?.set(now, in: &values)
         let applier = try transaction.rows.updating(schema)
-        try values.lending { try applier.take($0) }
+        try values.lending { try applier.receive($0) }
     }
 
     private func delete(_ entry: ConflictEntry, schema: DatasetSchema, at place: SyncEngine.ConflictPlace) throws -> EntityKey {

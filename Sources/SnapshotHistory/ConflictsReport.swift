@@ -100,7 +100,7 @@ extension ConflictsReport.Entry {
         guard let entity, let schema else { return nil }
         let sink = OwnedEntities(schema: schema)
         do {
-            try EntityDocument.give(entity, of: schema.withoutShapes, to: sink)
+            try EntityDocument.send(entity, of: schema.withoutShapes, to: sink)
         } catch let error as SyncError where error.format != nil {
             return nil
         }

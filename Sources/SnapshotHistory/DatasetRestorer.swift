@@ -36,17 +36,17 @@ package struct DatasetRestorer: Sendable {
     /// A restorer for each dataset that a state has, and the names of the datasets that it lacks.
     ///
     /// - Parameter row: the only row that is restored; nil for all.
-    package static func all(of state: ZoneState, only row: RestoredRow?, in cloud: CloudDatabase, zone: ZoneID, on device: SyncContext) async throws -> (
+    package static func all(of state: ZoneState, only row: RestoredRow?, in cloud: CloudDatabase, zone: ZoneID, on context: SyncContext) async throws -> (
         found: [DatasetRestorer], lacking: [String]
     ) {
         var found: [DatasetRestorer] = [], lacking: [String] = []
-        for schema in device.settings.datasets where row?.dataset ?? schema.name == schema.name {
+        for schema in context.settings.datasets where row?.dataset ?? schema.name == schema.name {
             guard let record = state.record(schema.recordName) else {
                 lacking.append(schema.name)
                 continue
             }
             let version = try await DatasetVersion(record, as: schema, in: cloud, zone: zone).loaded()
-            found.append(DatasetRestorer(schema: schema, version: version, database: device.database, key: row?.key))
+            found.append(DatasetRestorer(schema: schema, version: version, database: context.database, key: row?.key))
         }
         return (found, lacking)
     }
@@ -87,7 +87,7 @@ package struct DatasetRestorer: Sendable {
         let count = differences.addedCount + differences.changedCount
         let wanted = differences.added.merging(differences.changed) { $0.union($1) }
         try version.read(wanted.keys.sorted()) { run in
-            try run.give(to: FilteringSink(applier, schema) { wanted[run.number]?.contains($0) ?? false })
+            try run.send(to: FilteringSink(applier, schema) { wanted[run.number]?.contains($0) ?? false })
             progress?(SyncProgress(step: .apply, dataset: schema.name, entityCount: applier.count, expectedCount: count))
         }
         if isWhole { try transaction.rows.checkCount(of: schema, is: version.recordCount) }
@@ -96,7 +96,7 @@ package struct DatasetRestorer: Sendable {
     /// The version's held rows.
     package func held() throws -> [EntityKey: [OwnedValue]] {
         let rows = OwnedEntities(schema: schema)
-        try version.readHeld { try $0.give(to: rows) }
+        try version.readHeld { try $0.send(to: rows) }
         return Dictionary(rows.all.map { ($0.key, $0.values) }, uniquingKeysWith: { first, _ in first })
     }
 

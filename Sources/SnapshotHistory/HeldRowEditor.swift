@@ -100,7 +100,7 @@ private struct HeldRowEditor {
         guard obstacles.isEmpty else { throw misfit(schema, obstacles.joined(separator: "; ")) }
         do {
             let applier = try transaction.rows.inserting(into: schema)
-            try values.lending { try applier.take($0) }
+            try values.lending { try applier.receive($0) }
         } catch let error as SyncError where [.badRow, .schemaMismatch].contains(error.database) {
             throw misfit(schema, error.reason)
         }

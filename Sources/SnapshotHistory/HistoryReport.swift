@@ -100,8 +100,8 @@ extension SyncEngine {
     public func history(limit: Int? = nil) async throws -> HistoryReport {
         try await WorkerThreads.host {
             try await gate.enter()
-            let device = try device()
-            return try await HistoryReport(of: device.zone, in: device.cloud, limit: limit)
+            let context = try context()
+            return try await HistoryReport(of: context.zone, in: context.cloud, limit: limit)
         }
     }
 }
@@ -123,19 +123,19 @@ extension SyncEngine {
     /// Pins a version, so that pruning keeps it until ``unpin(_:)``. Publishers only; the pin applies to all devices.
     package func pin(_ version: Int, name: String? = nil) async throws -> PinReport {
         try await locked {
-            let device = try device()
+            let context = try context()
             // Find the version before the import, so that nothing is changed if it does not exist.
-            if device.settings.role.publishes { _ = try await VersionFinder(cloud: device.cloud, zone: device.zone, token: nil).state(of: version) }
+            if context.settings.role.publishes { _ = try await VersionFinder(cloud: context.cloud, zone: context.zone, token: nil).state(of: version) }
             var changed = false
-            let token = try await MetadataPublisher(device: device).publish { state in
+            let token = try await MetadataPublisher(context: context).publish { state in
                 if let pin = state.pins.first(where: { $0.version == version }), pin.name?.exact == name?.exact { return MetadataPublisher.Changes() }
                 changed = true
-                return MetadataPublisher.Changes(saving: [try await device.makePin(of: version, name: name).record])
+                return MetadataPublisher.Changes(saving: [try await context.makePin(of: version, name: name).record])
             }
             // A concurrent prune that listed the pins before this commit may have removed files of the pinned version, so check them.
             if changed {
-                let pins = try await device.cloud.records(in: device.zone).pins.filter { $0.version == version }
-                if let gone = try await PinnedVersions(pins, in: device.cloud, device.zone).unreadable.first { throw gone.error }
+                let pins = try await context.cloud.records(in: context.zone).pins.filter { $0.version == version }
+                if let gone = try await PinnedVersions(pins, in: context.cloud, context.zone).unreadable.first { throw gone.error }
             }
             return PinReport(version: version, name: name, isPinned: true, changed: changed, newestVersion: token.number)
         }
@@ -144,7 +144,7 @@ extension SyncEngine {
     /// Removes the pin of a version, so that pruning can remove the version.
     package func unpin(_ version: Int) async throws -> PinReport {
         try await locked {
-            let token = try await MetadataPublisher(device: device()).publish { state in
+            let token = try await MetadataPublisher(context: context()).publish { state in
                 guard let pin = state.pins.first(where: { $0.version == version }) else {
                     let pinned = state.pins.map { String($0.version) }.joined(separator: ", ")
                     throw SyncError(

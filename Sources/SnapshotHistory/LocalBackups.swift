@@ -15,14 +15,14 @@ package import SyncRuns
 /// The folder is a private cloud: each backup is a version that is written as durably as any other, and `history`, `cat`, `diff` and `verify`
 /// read it with `--cloud FILE.snapsync-kept`.
 package struct LocalBackups: Sendable {
-    package let device: SyncContext
+    package let context: SyncContext
 
-    package init(device: SyncContext) { self.device = device }
+    package init(context: SyncContext) { self.context = context }
 
     /// The folder of a database.
     package static func path(for database: String) -> String { database + ".snapsync-kept" }
 
-    private var path: String { Self.path(for: device.database.path) }
+    private var path: String { Self.path(for: context.database.path) }
 
     /// The zone of the backups. The database's own zone may be continued under another name.
     package static let zone = ZoneID("main")
@@ -32,17 +32,17 @@ package struct LocalBackups: Sendable {
     /// - Returns: the backup's number, and the sequence number of the last change that it includes.
     package func make(reason: String) async throws -> (number: Int, sequence: Int64) {
         let cloud = try DirectoryCloud.create(at: path, container: "iCloud.org.snapsync.kept", besideOthers: true)
-        _ = try await cloud.createZone(Self.zone, creator: device.settings.device, publishers: .many)
+        _ = try await cloud.createZone(Self.zone, creator: context.settings.device, publishers: .many)
         let token = try await cloud.records(in: Self.zone).token
         let number = (token?.number ?? 0) + 1
 
-        let session = try ReadSession(device.database, readers: WorkerThreads.count + 1, consolidating: device.settings.datasets)
+        let session = try ReadSession(context.database, readers: WorkerThreads.count + 1, consolidating: context.settings.datasets)
         defer { session.end() }
         let sequence = try session.withReader(0) { try $0.transaction.changeLog.lastSequence() }
         var records = [CloudRecord(type: CloudRecord.backupType, name: Self.recordName, fields: ["reason": .string(reason)])]
         var assets: [CloudAsset] = []
         do {
-            for schema in device.settings.datasets {
+            for schema in context.settings.datasets {
                 let fields = try await write(schema, session, number: number, into: cloud)
                 assets.append(fields.dataFile)
                 records.append(fields.record(of: schema))
@@ -95,7 +95,7 @@ package struct LocalBackups: Sendable {
         var policy = policy
         (policy.minimumAge, policy.grace) = (.zero, .zero)
         let pruner = ZonePruner(
-            cloud: cloud, zone: Self.zone, device: creator, policy: policy, now: device.now()
+            cloud: cloud, zone: Self.zone, device: creator, policy: policy, now: context.now()
         ) { checkpoint, record in
             let token = try await cloud.records(in: Self.zone).token
             var draft = CommitDraft(device: creator, saving: [record.record], clock: try await cloud.storeClock(in: Self.zone))
@@ -123,7 +123,7 @@ package struct LocalBackups: Sendable {
         // No instant may be later than the version's: this clock may be behind those of other devices.
         let now = try session.withReader(0) { reader in
             let known = try reader.transaction.datasetStates.all().map(\.syncTimestamp) + [reader.transaction.changeLog.latestInstant() ?? .distantPast]
-            return known.reduce(device.now()) { max($0, $1) }
+            return known.reduce(context.now()) { max($0, $1) }
         }
         let exporter = DatasetExporter(schema: schema, shape: shape, session: session, previous: nil, syncTimestamp: now, progress: nil)
         let writer = try await cloud.newAsset(for: schema.recordName, number: number, kind: .snapshot, in: Self.zone)
@@ -147,7 +147,7 @@ extension SyncEngine {
     /// A policy that keeps the last 0 removes all of them.
     package func pruneCopies(_ policy: RetentionPolicy, dryRun: Bool = false) async throws -> PruneReport {
         try await locked {
-            let backups = LocalBackups(device: try device()), report = try await backups.prune(policy, dryRun: dryRun)
+            let backups = LocalBackups(context: try context()), report = try await backups.prune(policy, dryRun: dryRun)
             if !dryRun {
                 let left = Set(try await backups.all().map(\.number))
                 // What is gone cannot be brought back.

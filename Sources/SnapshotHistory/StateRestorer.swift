@@ -39,7 +39,7 @@ public struct RestoreReport: Sendable, Encodable {
 /// The previous data can be restored again: it is the applied version, or a backup beside the database if it contained more than that version.
 /// The change token never decreases.
 struct StateRestorer: Sendable {
-    let device: SyncContext
+    let context: SyncContext
     var progress: ProgressHandler?
 
     /// A state to restore.
@@ -58,17 +58,17 @@ struct StateRestorer: Sendable {
 
     /// Restores `source`. `act` names the operation, for the message of a later `undo`.
     func run(_ source: Source, act: String) async throws -> RestoreReport {
-        let warnings = try device.keepTracking()
-        let (found, lacking) = try await DatasetRestorer.all(of: source.state, only: source.row, in: source.cloud, zone: source.zone, on: device)
-        let before = try await UndoRecorder(device: device).keep(act: act)
+        let warnings = try context.keepTracking()
+        let (found, lacking) = try await DatasetRestorer.all(of: source.state, only: source.row, in: source.cloud, zone: source.zone, on: context)
+        let before = try await UndoRecorder(context: context).keep(act: act)
         let notes = warnings + lacking.map { "\(source.name) has no dataset \($0); its table stays as it is" } + (source.row == nil ? leftOut(source) : [])
-        return try device.database.withoutRollbacks {
-            try device.database.write { transaction in
+        return try context.database.withoutRollbacks {
+            try context.database.write { transaction in
                 try before.verify(transaction)
                 let differences = try found.map { try $0.differences(transaction) }
-                let publishes = device.settings.role.publishes
+                let publishes = context.settings.role.publishes
                 let held = try (source.row == nil ? found : []).map { one in
-                    (HeldRowRestorer(transaction: transaction, schema: one.schema, publishes: publishes, now: device.now()), try one.held())
+                    (HeldRowRestorer(transaction: transaction, schema: one.schema, publishes: publishes, now: context.now()), try one.held())
                 }
                 let counts = try held.map { try $0.differences(from: $1).count }
                 var report = RestoreReport(
@@ -80,13 +80,13 @@ struct StateRestorer: Sendable {
                     },
                     keptCopy: before.point.copy, versionBefore: before.point.version, warnings: notes)
                 guard report.hasChanged else { return report }
-                let keeper = try ForeignKeyEnforcer(transaction, datasets: device.settings.datasets, between: source.wasHere ? nil : hint(source))
-                try transaction.tracking.changing(device.settings.datasets) {
+                let keeper = try ForeignKeyEnforcer(transaction, datasets: context.settings.datasets, between: source.wasHere ? nil : hint(source))
+                try transaction.tracking.changing(context.settings.datasets) {
                     for (restorer, differences) in zip(found, differences) { try restorer.apply(differences, in: transaction, progress) }
                 }
                 for (restorer, rows) in held { try restorer.restore(rows) }
                 // Only now are those parents held that the state holds.
-                if keeper.isNeeded { try transaction.tracking.changing(device.settings.datasets, then: keeper.enforce) {} }
+                if keeper.isNeeded { try transaction.tracking.changing(context.settings.datasets, then: keeper.enforce) {} }
                 report.warnings += transaction.triggerNotices
                 try before.record(transaction)
                 return report
@@ -98,19 +98,19 @@ struct StateRestorer: Sendable {
 extension StateRestorer {
     /// A sentence for each dataset of the state that this database does not sync.
     private func leftOut(_ source: Source) -> [String] {
-        let described = (try? source.state.descriptions(in: device.zone)) ?? []
+        let described = (try? source.state.descriptions(in: context.zone)) ?? []
         return source.state.records.filter { record in
-            DatasetRecord(record) != nil && !device.settings.datasets.contains { $0.recordName.exact == record.name.exact }
+            DatasetRecord(record) != nil && !context.settings.datasets.contains { $0.recordName.exact == record.name.exact }
         }.map { record in
             let name = described.first { $0.schema.recordName.exact == record.name.exact }?.schema.name ?? record.name
-            let look = source.version.map { " (snapsync show \(device.database.path.shellWord) \(record.name.shellWord) --at \($0) prints them)" }
+            let look = source.version.map { " (snapsync show \(context.database.path.shellWord) \(record.name.shellWord) --at \($0) prints them)" }
             return "\(source.name) has the dataset \(name), which this database does not sync; its rows were left out\(look ?? "")"
         }
     }
 
     /// What to do if the state has rows that break a foreign key of the tables.
     private func hint(_ source: Source) -> String {
-        let look = source.version.map { "; what would change: snapsync diff \(device.database.path.shellWord) \($0) local" }
+        let look = source.version.map { "; what would change: snapsync diff \(context.database.path.shellWord) \($0) local" }
         return "to take the rows all the same, drop the foreign key first, and correct the rows before you declare it again\(look ?? "")"
     }
 }
@@ -139,14 +139,14 @@ extension SyncEngine {
     /// - Parameter row: the only row to restore; nil for all. A row that the version lacks is deleted.
     public func restore(_ target: RestoreTarget, only row: RestoredRow? = nil, progress: ProgressHandler? = nil) async throws -> RestoreReport {
         try await locked {
-            let device = try device()
-            try await device.checkPublisher(
+            let context = try context()
+            try await context.checkPublisher(
                 .apply, else: "what it restores could not be published",
                 hint:
-                    "restore on a device that publishes; to look at an old version here: snapsync show \(device.database.path.shellWord) DATASET --at N"
+                    "restore on a device that publishes; to look at an old version here: snapsync show \(context.database.path.shellWord) DATASET --at N"
             )
-            try device.refuseUnknownFields()
-            let finder = VersionFinder(cloud: device.cloud, zone: device.zone, token: nil)
+            try context.refuseUnknownFields()
+            let finder = VersionFinder(cloud: context.cloud, zone: context.zone, token: nil)
             let number =
                 switch target {
                 case .version(let number): number
@@ -154,10 +154,10 @@ extension SyncEngine {
                 }
             // Find the version before the import, so that nothing is changed if it does not exist.
             let source = StateRestorer.Source(
-                name: "version \(number)", version: number, state: try await finder.state(of: number), cloud: device.cloud, zone: device.zone, wasHere: false,
+                name: "version \(number)", version: number, state: try await finder.state(of: number), cloud: context.cloud, zone: context.zone, wasHere: false,
                 row: row)
-            _ = try await ImportRun(device: device, progress: progress).importNewest()
-            return try await StateRestorer(device: device, progress: progress).run(
+            _ = try await ImportRun(context: context, progress: progress).importNewest()
+            return try await StateRestorer(context: context, progress: progress).run(
                 source, act: "restore of \(row == nil ? "" : "a row of ")version \(number)")
         }
     }
@@ -165,24 +165,24 @@ extension SyncEngine {
     /// Restores the data that the last `restore`, `replace` or `undo` replaced. It can be undone itself.
     public func undo(progress: ProgressHandler? = nil) async throws -> RestoreReport {
         try await locked {
-            let device = try device()
+            let context = try context()
             guard let point = try database.read({ try $0.state.undoPoint() }) else {
                 throw SyncError(
-                    .nothingThere, step: .apply, at: device.database.path, "there is nothing to undo",
+                    .nothingThere, step: .apply, at: context.database.path, "there is nothing to undo",
                     hint: "undo brings back what the last restore or replace has replaced")
             }
             let name = "the state before the \(point.act)"
             let source: StateRestorer.Source
             if let copy = point.copy {
-                let (cloud, state) = try await LocalBackups(device: device).state(of: copy)
+                let (cloud, state) = try await LocalBackups(context: context).state(of: copy)
                 source = StateRestorer.Source(name: name, version: nil, state: state, cloud: cloud, zone: LocalBackups.zone, wasHere: true)
             } else {
-                let state = try await VersionFinder(cloud: device.cloud, zone: device.zone, token: nil).state(of: point.version)
-                source = StateRestorer.Source(name: name, version: point.version, state: state, cloud: device.cloud, zone: device.zone, wasHere: true)
+                let state = try await VersionFinder(cloud: context.cloud, zone: context.zone, token: nil).state(of: point.version)
+                source = StateRestorer.Source(name: name, version: point.version, state: state, cloud: context.cloud, zone: context.zone, wasHere: true)
             }
             // A reader does not publish its rows, so it needs no import before it restores them.
-            if device.settings.role.publishes { _ = try await ImportRun(device: device, progress: progress).importNewest() }
-            return try await StateRestorer(device: device, progress: progress).run(source, act: point.actOfUndoing)
+            if context.settings.role.publishes { _ = try await ImportRun(context: context, progress: progress).importNewest() }
+            return try await StateRestorer(context: context, progress: progress).run(source, act: point.actOfUndoing)
         }
     }
 }

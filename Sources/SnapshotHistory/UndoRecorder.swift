@@ -8,9 +8,9 @@ package import SyncRuns
 
 /// Keeps the present data before it is replaced on purpose, so that `undo` can restore it.
 package struct UndoRecorder: Sendable {
-    package let device: SyncContext
+    package let context: SyncContext
 
-    package init(device: SyncContext) { self.device = device }
+    package init(context: SyncContext) { self.context = context }
 
     /// Data that was kept. It must be recorded in the same transaction that replaces the data.
     package struct Kept: Sendable {
@@ -43,27 +43,27 @@ package struct UndoRecorder: Sendable {
 
     /// Keeps the data: as the applied version if nothing was changed since, otherwise as a backup beside the database.
     package func keep(act: String) async throws -> Kept {
-        let (applied, sequence, isVersion) = try device.database.read { transaction in
-            let isVersion = try device.settings.datasets.allSatisfy { schema in
+        let (applied, sequence, isVersion) = try context.database.read { transaction in
+            let isVersion = try context.settings.datasets.allSatisfy { schema in
                 let changes = try transaction.changeLog.summary(of: schema)
                 return try changes.isComplete && changes.count == 0 && transaction.waiting.rows(of: schema).isEmpty
             }
             return (try transaction.state.applied(), try transaction.changeLog.lastSequence(), isVersion)
         }
-        let now = device.now()
+        let now = context.now()
         if isVersion, let applied {
             let point = UndoPoint(act: act, at: now, copy: nil, version: applied.number)
             return Kept(point: point, applied: applied, sequence: sequence, pin: try await pendingPin(of: applied.number, act: act))
         }
-        let copy = try await LocalBackups(device: device).make(reason: "before the \(act)")
+        let copy = try await LocalBackups(context: context).make(reason: "before the \(act)")
         let point = UndoPoint(act: act, at: now, copy: copy.number, version: applied?.number)
         return Kept(point: point, applied: applied, sequence: copy.sequence, pin: nil)
     }
 
     /// The pin of a version that the next commit is to make; nil at a reader, which publishes none.
     package func pendingPin(of version: Int, act: String) async throws -> PendingPin? {
-        guard device.settings.role.publishes else { return nil }
-        let pin = try await device.makePin(of: version, name: "before the \(act)")
+        guard context.settings.role.publishes else { return nil }
+        let pin = try await context.makePin(of: version, name: "before the \(act)")
         return PendingPin(version: version, name: pin.name ?? "", commit: pin.commit, checkpoint: pin.checkpoint.sha256, timestamp: pin.timestamp)
     }
 }

@@ -21,7 +21,7 @@ package protocol EntitySink: AnyObject {
     /// Receives one entity: a value for each column of the dataset's schema, in its order.
     ///
     /// A boolean is passed as `.integer(0)` or `.integer(1)`. The values are valid only during the call.
-    func take(_ values: UnsafeBufferPointer<ColumnValue>) throws
+    func receive(_ values: UnsafeBufferPointer<ColumnValue>) throws
 }
 
 extension ColumnValue {

@@ -41,7 +41,7 @@ package final class RowValues: EntitySink {
 
     package init() {}
 
-    package func take(_ values: UnsafeBufferPointer<ColumnValue>) throws { self.values = values.map(OwnedValue.init) }
+    package func receive(_ values: UnsafeBufferPointer<ColumnValue>) throws { self.values = values.map(OwnedValue.init) }
 }
 
 extension [OwnedValue] {

@@ -125,8 +125,8 @@ struct ChangeFeed {
         }
         if let record, let earlier, let asset = try await ChangeAsset(of: record, in: commit, after: before, schema: table.schema, inspector) {
             let set = try asset.read(table.schema), whole = OwnedEntities(schema: table.schema), own = OwnInstants(schema: table.schema)
-            try set.entities.give(to: whole)
-            try set.entities.give(to: own)
+            try set.entities.send(to: whole)
+            try set.entities.send(to: own)
             let values = Dictionary(uniqueKeysWithValues: whole.all.map { ($0.key, $0.values) })
             let deleted = Dictionary(set.deletions.map { ($0.key, $0.instant) }, uniquingKeysWith: { first, _ in first })
             for key in set.keys.sorted() {

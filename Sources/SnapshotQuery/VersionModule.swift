@@ -125,7 +125,7 @@ private final class TableCursor {
         if let scan { isAtEnd = try !scan.next() } else { (isAtEnd, left) = (left == 0, left - 1) }
     }
 
-    func give(_ column: Int, to context: OpaquePointer?) throws {
+    func send(_ column: Int, to context: OpaquePointer?) throws {
         guard let scan else { throw SyncError(.refused, step: .read, at: table.schema.table, "a column of rows that are only counted was asked for") }
         guard column < table.schema.columns.count else { return scan.key.withUnsafeBytes { result(.blob($0), context) } }
         result(scan.value(column), context)
@@ -230,7 +230,7 @@ extension VersionModule {
         module.xFilter = { pointer, number, _, count, values in run(pointer) { try $0.filter(number, UnsafeBufferPointer(start: values, count: Int(count))) } }
         module.xNext = { pointer in run(pointer) { try $0.next() } }
         module.xEof = { cursor($0).isAtEnd ? 1 : 0 }
-        module.xColumn = { pointer, context, column in run(pointer) { try $0.give(Int(column), to: context) } }
+        module.xColumn = { pointer, context, column in run(pointer) { try $0.send(Int(column), to: context) } }
         // The tables are WITHOUT ROWID, so SQLite does not ask.
         module.xRowid = { _, _ in SQLITE_MISUSE }
         let made = UnsafeMutablePointer<sqlite3_module>.allocate(capacity: 1)

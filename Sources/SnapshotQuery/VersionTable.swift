@@ -208,7 +208,7 @@ final class LoadedRun: EntitySink {
 
     init(_ cursor: VersionCursor, number: Int?, columnCount: Int) { (self.cursor, self.number, self.columnCount) = (cursor, number, columnCount) }
 
-    func take(_ values: UnsafeBufferPointer<ColumnValue>) {
+    func receive(_ values: UnsafeBufferPointer<ColumnValue>) {
         self.values.append(contentsOf: values)
         count += 1
     }

@@ -24,8 +24,8 @@ public enum SampleFiller {
                 _ = try transaction.tables.createBuiltIn()
                 for schema in DatasetSchema.builtIn { _ = try transaction.tables.check(of: schema) }
                 do {
-                    try data.giveBuckets(to: transaction.rows.inserting(into: .buckets))
-                    try data.giveNotifications(to: transaction.rows.inserting(into: .notifications))
+                    try data.sendBuckets(to: transaction.rows.inserting(into: .buckets))
+                    try data.sendNotifications(to: transaction.rows.inserting(into: .notifications))
                 } catch let error as SyncError where error.database == .badRow {
                     throw SyncError(
                         .dataRefused, step: .apply, at: error.place, error.reason,

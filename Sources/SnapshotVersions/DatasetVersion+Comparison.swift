@@ -20,8 +20,8 @@ extension DatasetVersion {
         /// Fields in the version's JSON that the schema does not have.
         package let unknownFields: Set<String>
         /// Pass on the version's entities, and the rows, once more.
-        fileprivate let giveVersion: (any EntitySink) throws -> Void
-        fileprivate let giveRows: (any EntitySink) throws -> Void
+        fileprivate let sendVersion: (any EntitySink) throws -> Void
+        fileprivate let sendRows: (any EntitySink) throws -> Void
 
         /// The keys whose state differs between the version and the rows, ascending.
         package var differingKeys: [EntityKey] { Set(version.keys).union(rows.keys).filter { version[$0]?.hash != rows[$0]?.hash }.sorted() }
@@ -44,18 +44,18 @@ extension DatasetVersion {
     package func compare(_ runs: [Int], with rows: RangeReader, _ body: (Comparison) throws -> Void) throws {
         try read(runs) { run in
             let version = EntityStates(schema: schema), here = EntityStates(schema: schema)
-            try run.give(to: version)
+            try run.send(to: version)
             try rows.read(range(of: run.number), into: here)
             try body(
                 Comparison(
                     run: run.number, version: version.states, rows: here.states, keylessCount: here.keylessCount, unknownFields: run.unknownFields,
-                    giveVersion: run.give, giveRows: { try rows.read(range(of: run.number), into: $0) }))
+                    sendVersion: run.send, sendRows: { try rows.read(range(of: run.number), into: $0) }))
         }
     }
 
     private func heldStates() throws -> [EntityKey: EntityState] {
         let held = EntityStates(schema: schema)
-        try readHeld { try $0.give(to: held) }
+        try readHeld { try $0.send(to: held) }
         return held.states
     }
 
@@ -149,7 +149,7 @@ extension DatasetVersion.Comparison {
             try give(FilteringSink(kept, schema, where: common.contains))
             return kept.values
         }
-        let there = try values(giveVersion), here = try values(giveRows)
+        let there = try values(sendVersion), here = try values(sendRows)
         return keys.map { key in
             guard let there = there[key], let here = here[key] else { return (key, Array(schema.columns.indices)) }
             return (key, schema.columns.indices.filter { there[$0] != here[$0] })
@@ -164,7 +164,7 @@ private final class ValuesByKey: EntitySink {
 
     init(_ shape: KeyShape) { self.shape = shape }
 
-    func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
+    func receive(_ values: UnsafeBufferPointer<ColumnValue>) throws {
         guard let key = shape.key(of: values) else { return }
         self.values[key] = values.map(OwnedValue.init)
     }

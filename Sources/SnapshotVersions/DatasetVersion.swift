@@ -8,7 +8,7 @@ import StrictText
 /// One version of one dataset: a snapshot asset with the change assets after it.
 ///
 ///     let version = try await DatasetVersion(record, as: schema, in: cloud, zone: zone)
-///     try version.read(version.runs().indices.map(\.self)) { run in try run.give(to: sink) }
+///     try version.read(version.runs().indices.map(\.self)) { run in try run.send(to: sink) }
 ///
 /// Opening checks the record, the block index and the head. It opens the change assets too, so that a missing file is noticed at once; they are
 /// read when the first entity is requested. The entities come in runs: each is a block of the snapshot asset with the changes in its range of
@@ -30,7 +30,7 @@ package struct DatasetVersion: Sendable {
         fileprivate let body: (any EntitySink) throws -> Void
 
         /// Passes the run's entities to the sink, in key order.
-        package func give(to sink: any EntitySink) throws { try body(sink) }
+        package func send(to sink: any EntitySink) throws { try body(sink) }
     }
 
     /// The schema by which entities are decoded.
@@ -146,14 +146,14 @@ package struct DatasetVersion: Sendable {
     package func tailText() throws -> ByteBuffer {
         let overlay = try contents.overlay()
         let own = OwnInstants(schema: schema)
-        try readChanged { try $0.give(to: FilteringSink(own, schema) { overlay.change(of: $0) != nil }) }
+        try readChanged { try $0.send(to: FilteringSink(own, schema) { overlay.change(of: $0) != nil }) }
         var held: [(key: EntityKey, text: String)] = [], deletions: [(key: EntityKey, at: Instant)] = []
         var lists: [InstantPart: [(key: EntityKey, at: Instant?)]] = [:]
         try readTail(
             .init(
                 held: { key, block in
-                    if let text = try EntityDocument.make(schema, { try block.give(to: $0) }) { held.append((key, text)) }
-                    try block.give(to: own)
+                    if let text = try EntityDocument.make(schema, { try block.send(to: $0) }) { held.append((key, text)) }
+                    try block.send(to: own)
                 },
                 deletion: { deletions.append(($0, $1)) },
                 instant: { part, key, at in
@@ -184,7 +184,7 @@ package struct DatasetVersion: Sendable {
             let keys = EntityKeys(schema)
             try read(Array(runs().indices)) { run in
                 keys.clear()
-                try run.give(to: keys)
+                try run.send(to: keys)
                 for key in keys.keys {
                     takeHeld(before: key)
                     let isNext = rest.first?.key == key
@@ -200,7 +200,7 @@ package struct DatasetVersion: Sendable {
     private func entities(_ block: EntityBlock?, of number: Int, _ overlay: ChangeOverlay) -> Entities {
         let range = range(of: number)
         return Entities(number: number, unknownFields: block?.unknownFieldNames ?? []) { sink in
-            try snapshot.step(.decode) { try overlay.give(block, from: range.first, upTo: range.next, to: sink) }
+            try snapshot.step(.decode) { try overlay.send(block, from: range.first, upTo: range.next, to: sink) }
         }
     }
 
@@ -220,7 +220,7 @@ package struct DatasetVersion: Sendable {
 
         let text = EntityText(schema: schema)
         let parser = BlockParser(schema: schema)
-        if snapshot.index.blocks.isEmpty { try snapshot.step(.decode) { try overlay.give(nil, from: nil, upTo: nil, to: text) } }
+        if snapshot.index.blocks.isEmpty { try snapshot.step(.decode) { try overlay.send(nil, from: nil, upTo: nil, to: text) } }
         try BlockPipeline(asset: snapshot, workerCount: WorkerThreads.count).run(.none) { number, block in
             let range = range(of: number)
             if overlay.keys(from: range.first, upTo: range.next).isEmpty {
@@ -228,7 +228,7 @@ package struct DatasetVersion: Sendable {
             } else {
                 try snapshot.step(.decode) {
                     try parser.parse(block, number: number, of: snapshot.index)
-                    try overlay.give(block, from: range.first, upTo: range.next, to: text)
+                    try overlay.send(block, from: range.first, upTo: range.next, to: text)
                 }
             }
             try write(text.bytes)
@@ -323,7 +323,7 @@ package final class VersionCursor {
     /// - Returns: false after the last run.
     package func next(to sink: any EntitySink) throws -> Bool {
         if let first = first.take() {
-            try first.give(to: sink)
+            try first.send(to: sink)
             return true
         }
         guard let number = numbers.popFirst() else { return false }
@@ -332,7 +332,7 @@ package final class VersionCursor {
         block.clear()
         try asset.step(.verify) { try reader.inflate(compressed.bytes, entry: entry, name: "block \(number)", into: block.raw) }
         try asset.step(.decode) { try parser.parse(block, number: number, of: asset.index) }
-        try entities(number, block).give(to: sink)
+        try entities(number, block).send(to: sink)
         return true
     }
 }

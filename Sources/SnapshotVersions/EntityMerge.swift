@@ -4,7 +4,7 @@ import StrictText
 /// Compares two streams of entities in key order, one pulled and one pushed, and reports where they differ.
 ///
 ///     let merge = EntityMerge(schema: schema, left: cursor.next) { key, before, after in … }
-///     try block.give(to: merge)          // for all of the right side
+///     try block.send(to: merge)          // for all of the right side
 ///     try merge.finish()
 ///
 /// Memory: one run of the left side.
@@ -28,7 +28,7 @@ package final class EntityMerge: EntitySink {
         self.differ = differ
     }
 
-    package func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
+    package func receive(_ values: UnsafeBufferPointer<ColumnValue>) throws {
         guard let key = keyShape.key(of: values) else {
             throw SyncError(
                 .dataRefused, step: .read, at: "dataset \(place)", "a row has no usable key",

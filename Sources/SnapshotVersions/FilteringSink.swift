@@ -14,9 +14,9 @@ package final class FilteringSink: EntitySink {
         self.isWanted = isWanted
     }
 
-    package func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
+    package func receive(_ values: UnsafeBufferPointer<ColumnValue>) throws {
         if let key = keyShape.key(of: values), !isWanted(key) { return }
-        try sink.take(values)
+        try sink.receive(values)
     }
 }
 
@@ -34,7 +34,7 @@ package final class OwnedEntities: EntitySink {
 
     package init(schema: DatasetSchema) { keyShape = schema.keyShape }
 
-    package func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
+    package func receive(_ values: UnsafeBufferPointer<ColumnValue>) throws {
         guard let key = keyShape.key(of: values) else { return }
         all.append(OwnedEntity(key: key, values: values.map(OwnedValue.init)))
     }

@@ -53,7 +53,7 @@ extension SnapshotTailBuilder {
 
     /// Adds an entity that is in no table, from the JSON in which the database keeps it.
     package mutating func addHeld(_ entity: String, of schema: DatasetSchema) throws {
-        var text = try EntityDocument.make(schema) { try EntityDocument.give(entity, of: schema.withoutShapes, to: $0) } ?? ""
+        var text = try EntityDocument.make(schema) { try EntityDocument.send(entity, of: schema.withoutShapes, to: $0) } ?? ""
         text.withUTF8 { addHeld(UnsafeRawBufferPointer($0)) }
     }
 
@@ -121,10 +121,10 @@ package final class StoredTail {
         let tables = transaction.tombstonesAndInstants, schema = schema, held = transaction.held
         return .init(
             held: { [self] key, block in
-                if let text = try EntityDocument.make(schema.withoutShapes, { try block.give(to: $0) }) {
+                if let text = try EntityDocument.make(schema.withoutShapes, { try block.send(to: $0) }) {
                     try held.put(key, entity: text, reason: HeldRows.published, in: schema)
                 }
-                try block.give(to: own)
+                try block.send(to: own)
                 heldKeys.append(key)
             },
             deletion: { try tables.addTombstone(of: $0, at: $1, in: schema) }, instant: { try tables.add($0, $2, of: $1, in: schema) })

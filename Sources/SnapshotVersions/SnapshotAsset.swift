@@ -119,7 +119,7 @@ package struct SnapshotAsset: Sendable {
         let schema = try schema()
         try BlockPipeline(asset: self, blocks: numbers, workerCount: WorkerThreads.count).run(.entities(schema)) { _, block in
             let keys = EntityKeys(schema)
-            try block.give(to: keys)
+            try block.send(to: keys)
             for key in keys.keys {
                 guard try waiting.take(key, visitor.instant) else { throw Self.strayEntity(place) }
             }

@@ -59,7 +59,7 @@ package final class SyncWatcher: Sendable {
         tell(.started(database: device.database, poll: options.poll))
 
         while !Task.isCancelled {
-            note(signal.take(), device, in: &schedule, at: time())
+            record(signal.take(), device, in: &schedule, at: time())
             switch schedule.step(at: time()) {
             case .wait(let until):
                 await signal.wait(for: until - time(), on: clock)
@@ -89,7 +89,7 @@ package final class SyncWatcher: Sendable {
     }
 
     /// Passes events to the schedule, except those that this device caused or has handled already.
-    private func note(_ wakes: Set<WakeSignal.Wake>, _ device: WatchedDevice, in schedule: inout WatchSchedule, at now: Duration) {
+    private func record(_ wakes: Set<WakeSignal.Wake>, _ device: WatchedDevice, in schedule: inout WatchSchedule, at now: Duration) {
         let mayBeCommit = wakes.contains(.transaction)
         if mayBeCommit || wakes.contains(.database) { schedule.databaseWritten(at: now, mayBeCommit: mayBeCommit) }
         for wake in wakes {

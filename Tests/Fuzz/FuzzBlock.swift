@@ -22,12 +22,12 @@ enum FuzzBlock {
 
         // What was taken is written again, read again, and must be the same by then.
         let first = CanonicalText(schema)
-        guard (try? block.give(to: first)) != nil else { return nil }
+        guard (try? block.send(to: first)) != nil else { return nil }
         expect(first.lines.count == count, "as many entities are given as were counted")
         for line in first.lines {
             let again = CanonicalText(schema)
             let text = String(decoding: line.dropFirst(), as: UTF8.self)
-            expect((try? EntityDocument.give(text, of: schema, to: again)) != nil, "an entity that is written is read")
+            expect((try? EntityDocument.send(text, of: schema, to: again)) != nil, "an entity that is written is read")
             expect(again.lines == [line], "an entity that is written and read is the same")
         }
         return (key, count)

@@ -38,9 +38,9 @@ final class CanonicalText: EntitySink {
 
     init(_ schema: DatasetSchema) { self.schema = schema }
 
-    func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
+    func receive(_ values: UnsafeBufferPointer<ColumnValue>) throws {
         let text = EntityText(schema: schema)
-        try text.take(values)
+        try text.receive(values)
         lines.append(Array(text.bytes))
     }
 }

@@ -14,7 +14,7 @@ func fuzz(_ bytes: UnsafeRawBufferPointer) {
         var count = 0
         while let block = try reader.next() {
             let text = CanonicalText(reader.schema ?? FuzzSchema.everyKind)
-            try block.give(to: text)
+            try block.send(to: text)
             count += text.lines.count
         }
         expect(count == reader.recordCount && reader.syncTimestamp != nil, "a file that is taken has a time and as many entities as were given")

@@ -95,7 +95,7 @@ import Testing
         func imported(_ hold: (LocalTransaction) throws -> Void) throws -> [String] {
             try scene.database.write { transaction in
                 let keeper = try ForeignKeyEnforcer(transaction, datasets: [schema])
-                try give([[.text("a"), .text("1")], [.text("b"), .text("2")]], to: transaction.rows.replaceAll(of: schema))
+                try send([[.text("a"), .text("1")], [.text("b"), .text("2")]], to: transaction.rows.replaceAll(of: schema))
                 try hold(transaction)
                 try keeper.enforce()
                 return transaction.triggerNotices

@@ -31,7 +31,7 @@ import Testing
 
     private func replace(_ scene: LocalScene, by rows: [[Value]], then: (LocalTransaction) throws -> Void = { _ in }) throws {
         try scene.database.write { transaction in
-            try give(rows, to: transaction.rows.replaceAll(of: schema))
+            try send(rows, to: transaction.rows.replaceAll(of: schema))
             try then(transaction)
         }
     }

@@ -90,7 +90,7 @@ import Testing
         let schema = try namedItems()
         #expect(throws: Stop.self) {
             try scene.database.write { transaction in
-                try give([.text("c"), .null], to: transaction.rows.replaceAll(of: schema))
+                try send([.text("c"), .null], to: transaction.rows.replaceAll(of: schema))
                 _ = try transaction.tables.createBuiltIn()
                 throw Stop()
             }

@@ -103,7 +103,7 @@ import Testing
     @Test func anErrorOfTheSinkLeavesTheReaderUsable() throws {
         final class Refusing: EntitySink {
             struct Refused: Error {}
-            func take(_ values: UnsafeBufferPointer<ColumnValue>) throws { throw Refused() }
+            func receive(_ values: UnsafeBufferPointer<ColumnValue>) throws { throw Refused() }
         }
         let scene = try LocalScene("CREATE TABLE items(id TEXT PRIMARY KEY, name TEXT); INSERT INTO items VALUES('a', NULL), ('b', NULL)", wal: false)
         let schema = try namedItems()

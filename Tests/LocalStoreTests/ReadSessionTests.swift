@@ -119,7 +119,7 @@ import Testing
             let session = try ReadSession(alongside: scene.database, readers: 3)
             for number in 0..<3 { #expect(try session.withReader(number) { try $0.allRows(of: schema) } == old) }
             session.end()
-            try give(new, to: transaction.rows.replaceAll(of: schema))
+            try send(new, to: transaction.rows.replaceAll(of: schema))
         }
         #expect(try scene.rows(of: schema) == new)
     }
@@ -130,7 +130,7 @@ import Testing
         try scene.database.write { transaction in
             let applier = try transaction.rows.replaceAll(of: schema)
             #expect(try scene.app.run("SELECT id, name FROM items ORDER BY id") == "a|old\nb|old\n")
-            try give(new, to: applier)
+            try send(new, to: applier)
             #expect(try scene.app.run("SELECT id, name FROM items ORDER BY id") == "a|old\nb|old\n")
         }
         #expect(try scene.app.run("SELECT id, name FROM items ORDER BY id") == "a|new\nc|new\n")

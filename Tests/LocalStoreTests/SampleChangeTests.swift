@@ -11,8 +11,8 @@ import Testing
         let data = SampleData(notifications: count, buckets: 3, seed: 1)
         try scene.database.write { transaction in
             _ = try transaction.tables.createBuiltIn()
-            try data.giveBuckets(to: transaction.rows.inserting(into: .buckets))
-            try data.giveNotifications(to: transaction.rows.inserting(into: .notifications))
+            try data.sendBuckets(to: transaction.rows.inserting(into: .buckets))
+            try data.sendNotifications(to: transaction.rows.inserting(into: .notifications))
         }
         return scene
     }

@@ -58,7 +58,7 @@ import Testing
         for number in ranges.indices.shuffled(using: &random) {
             let encoder = encoders[number % 2]
             encoder.beginRange()
-            try give(ranges[number], to: encoder)
+            try send(ranges[number], to: encoder)
             encoder.finish()
             while let block = encoder.popCompleted() { blocks[number].append(block) }
         }
@@ -126,9 +126,9 @@ import Testing
         #expect(BlockSizing.blockEntities(sampleCount: 1, bytes: 1) == 65_536)
         let probe = BlockSizeProbe(schema: try Samples.notes())
         let rows = Samples.noteRows(300, seed: 4)
-        try give(rows, to: probe)
+        try send(rows, to: probe)
         let encoder = BlockEncoder(schema: try Samples.notes(), blockEntities: 65_536)
-        try give(rows.prefix(256), to: encoder)
+        try send(rows.prefix(256), to: encoder)
         encoder.finish()
         let bytes = try #require(encoder.popCompleted()).bytes.count - 2 * 255
         #expect(probe.isComplete)
@@ -161,7 +161,7 @@ import Testing
         let huge: [[Value]] = (0..<2).map { [.text("a\($0)"), .text(String(repeating: "x", count: 300_000)), .null, .text("t"), .json("[]")] }
         let rows = huge + Samples.noteRows(3000, seed: 1)
         let probe = BlockSizeProbe(schema: schema)
-        try give(huge, to: probe)
+        try send(huge, to: probe)
         #expect(probe.blockEntities == 1)
         let index = try Asset.make(schema, rows, blockEntities: probe.blockEntities).index
         #expect(index.blocks.count == rows.count)

@@ -27,7 +27,7 @@ import Testing
         let entry = BlockEntry(firstKey: firstKey, count: count, member: member)
         try BlockParser(schema: try schema(key: key)).parse(block, entry: entry, number: number, nextFirstKey: next)
         let sink = CollectingSink()
-        try block.give(to: sink)
+        try block.send(to: sink)
         return sink.rows
     }
 
@@ -197,7 +197,7 @@ import Testing
             damaged.withUnsafeBytes { block.raw.append($0) }
             do {
                 try parser.parse(block, entry: entry, number: 0, nextFirstKey: nil)
-                try block.give(to: CollectingSink())
+                try block.send(to: CollectingSink())
             } catch let error as SyncError where error.format != nil {
                 refused += 1
             }

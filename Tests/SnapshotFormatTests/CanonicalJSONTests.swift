@@ -9,7 +9,7 @@ import Testing
     /// The JSON of one entity, as the encoder writes it.
     private func json(_ schema: DatasetSchema, _ row: [Value]) throws -> String {
         let encoder = BlockEncoder(schema: schema, blockEntities: 1)
-        try give(row, to: encoder)
+        try send(row, to: encoder)
         encoder.finish()
         let block = try #require(encoder.popCompleted())
         return String(decoding: block.bytes, as: UTF8.self)
@@ -151,8 +151,8 @@ import Testing
             : [(1, 1), (2, 1), (0, -1), (10, 9), (Int64.max, .min)].map { (.integer($0.0), .integer($0.1)) }
         for (first, second) in pairs {
             let encoder = BlockEncoder(schema: schema, blockEntities: 100)
-            try give([first], to: encoder)
-            let error = try #require(throws: SyncError.self) { try give([second], to: encoder) }
+            try send([first], to: encoder)
+            let error = try #require(throws: SyncError.self) { try send([second], to: encoder) }
             #expect(error.format == .outOfOrder)
         }
     }

@@ -13,7 +13,7 @@ import Testing
         let encoder = ChangeEncoder(schema: schema, syncTimestamp: Asset.timestamp, after: "00000000000000000001-0a0b0c0d")
         for (number, row) in rows.enumerated() {
             encoder.changed = changed[number]
-            try give(row, to: encoder)
+            try send(row, to: encoder)
         }
         var tail = SnapshotTailBuilder()
         for key in deletions { tail.addDeletion(of: key, at: Asset.timestamp) }
@@ -61,7 +61,7 @@ import Testing
         let (bytes, entry) = try make(schema, rows, deletions: gone)
         let set = try read(bytes, entry, schema)
         let sink = CollectingSink()
-        try set.entities.give(to: sink)
+        try set.entities.send(to: sink)
         #expect(sink.rows == rows, "seed \(seed)")
         #expect(set.deletions.map(\.key) == gone)
         #expect(set.syncTimestamp == Asset.timestamp)
@@ -86,7 +86,7 @@ import Testing
         let set = try read(bytes, entry, schema), keys = set.entityKeys
         #expect(set.partial == Dictionary(uniqueKeysWithValues: changed.map { (keys[$0], $1) }), "seed \(seed)")
         let sink = CollectingSink()
-        try set.give(to: sink) { key, layer in try give(before[try #require(keys.firstIndex(of: key))], to: layer) }
+        try set.send(to: sink) { key, layer in try send(before[try #require(keys.firstIndex(of: key))], to: layer) }
         #expect(sink.rows == after, "seed \(seed)")
     }
 
@@ -103,7 +103,7 @@ import Testing
         #expect(try good.partial == [EntityKey("a"): [column("n"), column("tree"), column("maybe")]])
         #expect(good.entities.unknownFieldNames == ["nobody's"])
         let sink = CollectingSink()
-        try good.entities.give(to: sink)
+        try good.entities.send(to: sink)
         #expect(try sink.rows[0][column("tree")] == .json("null"))
         for (line, why) in [
             (#"[{"id":"a","n":1},"n"]"#, "a value and NULL"), (#"[{"id":"a"},"x"]"#, "a required column"), (#"[{"id":"a"},"id"]"#, "the key"),
@@ -197,7 +197,7 @@ import Testing
         var number = 0
         while let block = try reader.next() {
             let blocks = asset.index.blocks
-            try overlay.give(
+            try overlay.send(
                 block, from: number == 0 ? nil : blocks[number].firstKey, upTo: number + 1 < blocks.count ? blocks[number + 1].firstKey : nil, to: sink)
             number += 1
         }

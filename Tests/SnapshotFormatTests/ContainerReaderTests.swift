@@ -23,7 +23,7 @@ import Testing
         var unknown: Set<String> = []
         var spare: EntityBlock?
         while let block = try reader.next(reusing: spare) {
-            try block.give(to: sink)
+            try block.send(to: sink)
             unknown.formUnion(block.unknownFieldNames)
             spare = block
         }

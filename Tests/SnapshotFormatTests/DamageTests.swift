@@ -220,7 +220,7 @@ import Testing
         let compressor = MemberCompressor()
         func block(_ rows: some Sequence<[Value]>, isFirst: Bool) throws -> CompressedBlock {
             encoder.beginRange()
-            try give(rows, to: encoder)
+            try send(rows, to: encoder)
             encoder.finish()
             return try compressor.compress(try #require(encoder.popCompleted()), isFirst: isFirst)
         }

@@ -30,13 +30,13 @@ import Testing
     func valueHasOneForm(number: Int) throws {
         let schema = try Samples.plainColumns(), form = Self.forms[number]
         let text = EntityText(schema: schema)
-        try give([.null, .text("k"), form.value], to: text)
+        try send([.null, .text("k"), form.value], to: text)
         let json = String(decoding: text.bytes, as: UTF8.self).dropFirst()
         #expect(json == "{\"id\":\"k\",\"value\":\(form.json)}")
         // The long way reads the same: other order, white space.
         for spelt in [String(json), "{ \"value\" : \(form.json) , \"id\":\"k\" }"] {
             let sink = CollectingSink()
-            #expect(try EntityDocument.give(spelt, of: schema, to: sink) == [])
+            #expect(try EntityDocument.send(spelt, of: schema, to: sink) == [])
             #expect(sink.rows == [[.null, .text("k"), form.value]], "\(spelt)")
         }
     }
@@ -47,7 +47,7 @@ import Testing
     ])
     func otherSpellingsAreRead(json: String, value: Value) throws {
         let sink = CollectingSink()
-        try EntityDocument.give("{\"id\":\"k\",\"value\":\(json)}", of: Samples.plainColumns(), to: sink)
+        try EntityDocument.send("{\"id\":\"k\",\"value\":\(json)}", of: Samples.plainColumns(), to: sink)
         #expect(sink.rows == [[.null, .text("k"), value]])
     }
 
@@ -60,7 +60,7 @@ import Testing
     ])
     func otherJSONIsRefused(json: String) throws {
         for text in ["{\"id\":\"k\",\"value\":\(json)}", "{\"value\": \(json), \"id\":\"k\"}"] {
-            #expect(throws: SyncError.self, "\(text)") { try EntityDocument.give(text, of: Samples.plainColumns()) }
+            #expect(throws: SyncError.self, "\(text)") { try EntityDocument.send(text, of: Samples.plainColumns()) }
         }
     }
 
@@ -75,31 +75,31 @@ import Testing
         #expect(try asset.rows(schema: schema) == values.map { [$0] })
         try asset.verify()
         let sink = EntityKeys(schema)
-        for value in values { try give([value], to: sink) }
+        for value in values { try send([value], to: sink) }
         #expect(sink.keys == sink.keys.sorted() && Set(sink.keys).count == values.count)
         for key in sink.keys {
             #expect(schema.keyShape.holds(key))
             #expect(try JSONDecoder().decode(EntityKey.self, from: JSONEncoder().encode(key)) == key, "\(key)")
         }
         // 1 and 1.0 are one key, and so are 0.0 and -0.0.
-        try give([.real(1.0)], to: sink)
-        try give([.real(-0.0)], to: sink)
+        try send([.real(1.0)], to: sink)
+        try send([.real(-0.0)], to: sink)
         #expect(sink.keys.suffix(2) == [.integer(1), .integer(0)])
         for pair in zip(values, values.dropFirst()) {
             let encoder = BlockEncoder(schema: schema, blockEntities: 100)
-            try give([pair.1], to: encoder)
-            #expect(throws: SyncError.self) { try give([pair.0], to: encoder) }
+            try send([pair.1], to: encoder)
+            #expect(throws: SyncError.self) { try send([pair.0], to: encoder) }
         }
     }
 
     @Test func valuesThatNoKeyCanHaveAreRefused() throws {
         let schema = try DatasetSchema(name: "t", table: "t", keys: ["k"], timestamp: nil, columns: [DatasetColumn("k")])
         for value in [Value.null, .real(.infinity), .text([0x61, 0xFF])] {
-            let error = try #require(throws: SyncError.self) { try give([value], to: BlockEncoder(schema: schema, blockEntities: 1)) }
+            let error = try #require(throws: SyncError.self) { try send([value], to: BlockEncoder(schema: schema, blockEntities: 1)) }
             #expect(error.format == .badRow && error.place.hasSuffix("column k"))
         }
         for json in [#"{"k":null}"#, "{}", #"{"k":{"textBase64":"/w=="}}"#] {
-            #expect(throws: SyncError.self) { try EntityDocument.give(json, of: schema) }
+            #expect(throws: SyncError.self) { try EntityDocument.send(json, of: schema) }
         }
     }
 
@@ -108,11 +108,11 @@ import Testing
         let schema = try DatasetSchema(
             name: "t", table: "t", keys: ["k"], timestamp: nil, columns: [DatasetColumn("k", .text), DatasetColumn("b", .boolean), DatasetColumn("j", .json)])
         let row: [Value] = [.text("a"), .integer(2), .json("{")]
-        #expect(throws: SyncError.self) { _ = try EntityDocument.make(schema) { try give(row, to: $0) } }
-        let text = try #require(try EntityDocument.make(schema.withoutShapes) { try give(row, to: $0) })
+        #expect(throws: SyncError.self) { _ = try EntityDocument.make(schema) { try send(row, to: $0) } }
+        let text = try #require(try EntityDocument.make(schema.withoutShapes) { try send(row, to: $0) })
         #expect(text == #"{"k":"a","b":2,"j":"{"}"#)
         let sink = CollectingSink()
-        try EntityDocument.give(text, of: schema.withoutShapes, to: sink)
+        try EntityDocument.send(text, of: schema.withoutShapes, to: sink)
         #expect(sink.rows == [[.text("a"), .integer(2), .text("{")]])
     }
 }

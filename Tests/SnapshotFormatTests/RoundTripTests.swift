@@ -44,7 +44,7 @@ import Testing
         let sink = CollectingSink()
         while try reader.next(reusing: block) != nil {
             #expect(block.firstKey == asset.index.blocks.first { $0.firstKey == block.firstKey }?.firstKey)
-            try block.give(to: sink)
+            try block.send(to: sink)
         }
         #expect(sink.rows == rows)
     }
@@ -67,7 +67,7 @@ import Testing
             }
         }
         for row in rows {
-            try give(row, to: encoder)
+            try send(row, to: encoder)
             try drain()
         }
         encoder.finish()
@@ -92,8 +92,8 @@ import Testing
             return block
         }.value
         let sink = CollectingSink()
-        try block.give(to: sink)
-        try block.give(to: sink)
+        try block.send(to: sink)
+        try block.send(to: sink)
         #expect(sink.rows == rows + rows)
         #expect(block.count == 50)
     }
@@ -108,7 +108,7 @@ import Testing
         let sink = CollectingSink()
         while let block = try reader.next() {
             #expect(block.unknownFieldNames == ["title", "body", "updatedAt"])
-            try block.give(to: sink)
+            try block.send(to: sink)
         }
         #expect(sink.rows == rows.map { [$0[4], $0[0]] })
     }

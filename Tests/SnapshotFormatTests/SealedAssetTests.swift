@@ -128,7 +128,7 @@ import Testing
     @Test func aChangeAssetIsOneBox() throws {
         let schema = try Samples.notes(), boxes = try Self.boxes()
         let encoder = ChangeEncoder(schema: schema, syncTimestamp: Asset.timestamp, after: "00000000000000000001-0a0b0c0d")
-        try give(Samples.noteRows(20, seed: 3), to: encoder)
+        try send(Samples.noteRows(20, seed: 3), to: encoder)
         let text = try encoder.end(SnapshotTailBuilder())
         let member = try text.withBytes { try MemberCompressor(boxes: boxes).compress($0) }
         let bytes = Array(member.bytes)

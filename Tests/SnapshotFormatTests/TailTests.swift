@@ -35,7 +35,7 @@ import Testing
 
     private static func key(_ row: [Value], _ schema: DatasetSchema) throws -> EntityKey {
         let keys = EntityKeys(schema)
-        try give(row, to: keys)
+        try send(row, to: keys)
         return try #require(keys.keys.first)
     }
 
@@ -47,7 +47,7 @@ import Testing
                 visitor: .init(
                     held: { key, block in
                         let sink = CollectingSink()
-                        try block.give(to: sink)
+                        try block.send(to: sink)
                         #expect(try sink.rows.count == 1 && Self.key(sink.rows[0], schema) == key)
                         contents.held += sink.rows
                     },
@@ -61,7 +61,7 @@ import Testing
     private func text(_ contents: Contents, _ schema: DatasetSchema) throws -> String {
         var tail = SnapshotTailBuilder()
         for row in contents.held {
-            var text = try #require(try EntityDocument.make(schema) { try give(row, to: $0) })
+            var text = try #require(try EntityDocument.make(schema) { try send(row, to: $0) })
             text.withUTF8 { tail.addHeld(UnsafeRawBufferPointer($0)) }
         }
         for (key, at) in contents.deletions.sorted(by: { $0.key < $1.key }) { tail.addDeletion(of: key, at: at) }

@@ -6,7 +6,7 @@ import Testing
 @Suite struct SampleDataTests {
     private final class Collector: EntitySink {
         var rows: [[String?]] = []
-        func take(_ values: UnsafeBufferPointer<ColumnValue>) {
+        func receive(_ values: UnsafeBufferPointer<ColumnValue>) {
             rows.append(
                 values.map { value in
                     switch value {
@@ -22,8 +22,8 @@ import Testing
     private func rows(seed: UInt64, _ count: Int = 200) throws -> (buckets: [[String?]], notifications: [[String?]]) {
         let data = SampleData(notifications: count, buckets: 7, seed: seed)
         let buckets = Collector(), notifications = Collector()
-        try data.giveBuckets(to: buckets)
-        try data.giveNotifications(to: notifications)
+        try data.sendBuckets(to: buckets)
+        try data.sendNotifications(to: notifications)
         return (buckets.rows, notifications.rows)
     }
 

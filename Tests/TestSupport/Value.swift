@@ -48,11 +48,11 @@ package enum Value: Hashable, Sendable {
 }
 
 /// Lends rows to a sink, as a database does: the bytes are gone after each call.
-package func give(_ rows: some Sequence<[Value]>, to sink: any EntitySink) throws {
-    for row in rows { try give(row, to: sink) }
+package func send(_ rows: some Sequence<[Value]>, to sink: any EntitySink) throws {
+    for row in rows { try send(row, to: sink) }
 }
 
-package func give(_ row: [Value], to sink: any EntitySink) throws {
+package func send(_ row: [Value], to sink: any EntitySink) throws {
     var lent: [UnsafeMutableRawBufferPointer] = []
     defer { for buffer in lent { buffer.deallocate() } }
     func lend(_ bytes: [UInt8]) -> UnsafeRawBufferPointer {
@@ -71,12 +71,12 @@ package func give(_ row: [Value], to sink: any EntitySink) throws {
         case .blob(let bytes): .blob(lend(bytes))
         }
     }
-    try values.withUnsafeBufferPointer { try sink.take($0) }
+    try values.withUnsafeBufferPointer { try sink.receive($0) }
 }
 
 /// Keeps what it is given.
 package final class CollectingSink: EntitySink {
     package private(set) var rows: [[Value]] = []
     package init() {}
-    package func take(_ values: UnsafeBufferPointer<ColumnValue>) throws { rows.append(values.map(Value.init)) }
+    package func receive(_ values: UnsafeBufferPointer<ColumnValue>) throws { rows.append(values.map(Value.init)) }
 }

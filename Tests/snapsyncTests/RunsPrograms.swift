@@ -15,7 +15,7 @@ struct RunsPrograms: SuiteTrait, TestTrait, TestScoping {
         await Self.places.take()
         let result: Result<Void, any Error>
         do { result = .success(try await WorkerThreads.host(function)) } catch { result = .failure(error) }
-        await Self.places.give()
+        await Self.places.send()
         try result.get()
     }
 }
@@ -30,7 +30,7 @@ private actor Places {
         await withCheckedContinuation { waiting.append($0) }
     }
 
-    func give() { if waiting.isEmpty { freeCount += 1 } else { waiting.removeFirst().resume() } }
+    func send() { if waiting.isEmpty { freeCount += 1 } else { waiting.removeFirst().resume() } }
 }
 
 extension Trait where Self == RunsPrograms {

@@ -167,7 +167,7 @@ extension TableInspector {
         let edited = try ChangedValues(types, schema), lookup = try transaction.rows.lookup(of: edited.schema)
         for change in try transaction.changeLog.changes(of: schema, in: KeyRange(number: 0, first: nil, next: nil)) where !change.isDeletion {
             edited.counted = change.partialColumns(of: schema)
-            _ = try lookup.give(change.key, to: edited)
+            _ = try lookup.send(change.key, to: edited)
         }
         guard let first = edited.first else { return }
         throw SyncError(
@@ -200,7 +200,7 @@ extension TableInspector {
         let changed = try ChangedValues(keys, schema)
         let rows = try RowStatement(db, changed.schema, where: "", path: path)
         defer { rows.end() }
-        while try rows.step() { try rows.give(to: changed) }
+        while try rows.step() { try rows.send(to: changed) }
         guard let first = changed.first else { return }
         let here = first.type.here.isEmpty ? "without a type" : first.type.here
         throw SyncError(
@@ -279,7 +279,7 @@ private final class ChangedValues: EntitySink {
         }
     }
 
-    func take(_ values: UnsafeBufferPointer<ColumnValue>) {
+    func receive(_ values: UnsafeBufferPointer<ColumnValue>) {
         guard let one = columns.first(where: { counted?.contains($0.position) != false && $0.type.changes(values[$0.index]) }) else { return }
         count += 1
         if first == nil { first = (schema.key(of: values)?.description ?? "NULL", one.type) }

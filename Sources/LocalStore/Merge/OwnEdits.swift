@@ -230,7 +230,7 @@ package final class OwnEdits: EditSource {
                 if change.instant == .distantPast, change.isInVersion == false { older.insert(RowPlace(part.index, change.key)) }
                 var values: [OwnedValue]?
                 if !change.isDeletion {
-                    guard try rows.give(change.key, to: sink) else { continue }
+                    guard try rows.send(change.key, to: sink) else { continue }
                     values = sink.values
                 }
                 try body(RowPlace(part.index, change.key), edit(change, values, of: part))
@@ -331,7 +331,7 @@ package final class OwnEdits: EditSource {
     package func lastParent(_ place: RowPlace) throws -> VersionRow? {
         guard let rows = parents[place.dataset], let id = try transaction.trackingID(datasets[place.dataset]) else { return nil }
         let sink = RowValues()
-        guard try transaction.rows.lookup(of: rows.stashed).give(place.key, to: sink) else { return nil }
+        guard try transaction.rows.lookup(of: rows.stashed).send(place.key, to: sink) else { return nil }
         let seen = try base(of: place.key, id: id)
         let own = max(try seen.row ?? transaction.rows.ownInstant(of: place.key, in: rows.stashed) ?? .earliest, .earliest)
         return VersionRow(values: sink.values, instants: sink.values.map { _ in own }, born: max(seen.born ?? own, .earliest))

@@ -24,7 +24,7 @@ package struct TableVersion: VersionState {
 
     package func entry(_ place: RowPlace) throws -> VersionEntry? {
         let schema = datasets[place.dataset], sink = RowValues()
-        try transaction.rows.giveRow(place.key, of: schema, to: sink)
+        try transaction.rows.sendRow(place.key, of: schema, to: sink)
         if !sink.values.isEmpty {
             let own = try transaction.rows.ownInstant(of: place.key, in: schema)
             return .row(try row(sink.values, place, own: own))

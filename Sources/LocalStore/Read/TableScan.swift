@@ -20,7 +20,7 @@ package final class TableScan {
     package func read(_ rowids: ClosedRange<Int64>, into sink: any EntitySink) throws {
         try statement.bind(from: .integer(rowids.lowerBound), upTo: .integer(rowids.upperBound))
         defer { statement.end() }
-        while try statement.step() { try statement.give(to: sink) }
+        while try statement.step() { try statement.send(to: sink) }
     }
 
     /// Frees the pages that SQLite keeps: after a scan, they are only those that came last.

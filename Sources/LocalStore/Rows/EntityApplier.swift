@@ -7,7 +7,7 @@ import StrictText
 /// Inserts the entities of one dataset into its table: the insert of delete-then-insert.
 ///
 ///     let applier = try transaction.rows.replaceAll(of: schema)
-///     try block.give(to: applier)
+///     try block.send(to: applier)
 ///
 /// Valid inside the transaction that it was made in. Memory: one row.
 package final class EntityApplier: EntitySink {
@@ -69,7 +69,7 @@ package final class EntityApplier: EntitySink {
         }
     }
 
-    package func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
+    package func receive(_ values: UnsafeBufferPointer<ColumnValue>) throws {
         let handle = self.handle
         var code = SQLITE_OK
         for column in changingColumns {

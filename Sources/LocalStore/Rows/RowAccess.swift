@@ -162,10 +162,10 @@ package struct RowAccess: TransactionPart {
     }
 
     /// Passes the row with that key to a sink, if it exists.
-    package func giveRow(_ key: EntityKey, of schema: DatasetSchema, to sink: any EntitySink) throws { _ = try lookup(of: schema).give(key, to: sink) }
+    package func sendRow(_ key: EntityKey, of schema: DatasetSchema, to sink: any EntitySink) throws { _ = try lookup(of: schema).send(key, to: sink) }
 
     /// Passes every row of a dataset to a sink, in key order.
-    package func giveRows(of schema: DatasetSchema, to sink: any EntitySink) throws {
+    package func sendRows(of schema: DatasetSchema, to sink: any EntitySink) throws {
         try ranges(of: schema).read(KeyRange(number: 0, first: nil, next: nil), into: sink)
     }
 
@@ -207,11 +207,11 @@ package final class RowLookup {
     }
 
     /// Passes the row with that key to a sink. Returns whether it exists.
-    package func give(_ key: EntityKey, to sink: any EntitySink) throws -> Bool {
+    package func send(_ key: EntityKey, to sink: any EntitySink) throws -> Bool {
         try statement.bind(from: key, upTo: nil)
         defer { statement.end() }
         guard try statement.step() else { return false }
-        try statement.give(to: sink)
+        try statement.send(to: sink)
         return true
     }
 }

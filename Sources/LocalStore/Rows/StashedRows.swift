@@ -105,7 +105,7 @@ package final class StashedRows {
     }
 
     /// Adds an entity with these values.
-    func take(_ key: EntityKey, _ values: [OwnedValue]) throws { try take(key) { sink in try values.lending { try sink.take($0) } } }
+    func take(_ key: EntityKey, _ values: [OwnedValue]) throws { try take(key) { sink in try values.lending { try sink.receive($0) } } }
 
     /// The rows that hold a UNIQUE value of the stashed row, each with the positions of the constraint's columns.
     func clashes(of key: EntityKey) throws -> [(rival: EntityKey, columns: Set<Int>)] {

@@ -34,7 +34,7 @@ struct ChangeTriggers {
         let changedKey = isHidden ? RowidName.all.map(\.sqlIdentifier).joined(separator: ", ") : key.list()
 
         let insertion = "INSERT INTO snapsync_log(dataset, key, clock, stamp, seen, changed)"
-        func note(_ values: String) -> String { "\(insertion) VALUES (\(id), \(values));" }
+        func entry(_ values: String) -> String { "\(insertion) VALUES (\(id), \(values));" }
         func trigger(_ name: String, _ event: String, body: String, when condition: String? = nil) -> (String, String) {
             let name = "snapsync_\(schema.name)_\(name)", when = condition.map { " WHEN \($0)" } ?? ""
             return (name, "CREATE TRIGGER \(name) \(event) ON \(table)\(when) BEGIN \(body) END")
@@ -51,8 +51,8 @@ struct ChangeTriggers {
         let isSameKey = key.isSame("t", "NEW"), isThere = "EXISTS (SELECT 1 FROM \(table) t WHERE \(isSameKey))"
         let compared = try ComparedColumns(db, schema, key: key)
         var statements = [
-            trigger("insert", "AFTER INSERT", body: note("\(key.logged(of: "NEW")), \(LogSQL.clock), \(new), NULL, \(LogEntryKind.inserted)")),
-            trigger("delete", "AFTER DELETE", body: note("\(key.logged(of: "OLD")), \(LogSQL.clock), NULL, \(old), \(LogEntryKind.touched)")),
+            trigger("insert", "AFTER INSERT", body: entry("\(key.logged(of: "NEW")), \(LogSQL.clock), \(new), NULL, \(LogEntryKind.inserted)")),
+            trigger("delete", "AFTER DELETE", body: entry("\(key.logged(of: "OLD")), \(LogSQL.clock), NULL, \(old), \(LogEntryKind.touched)")),
         ]
         for start in stride(from: 0, to: names.count, by: Self.groupSize) {
             let group = Array(Self.positions(schema, group: start / Self.groupSize))
@@ -61,15 +61,15 @@ struct ChangeTriggers {
             statements.append(
                 trigger(
                     "update\(start / Self.groupSize)", "AFTER UPDATE OF \(group.map { names[$0] }.joined(separator: ", "))",
-                    body: note("\(key.logged(of: "NEW")), \(LogSQL.clock), \(changedStamp), \(old), \(changed)"),
+                    body: entry("\(key.logged(of: "NEW")), \(LogSQL.clock), \(changedStamp), \(old), \(changed)"),
                     when: scoped(group.map { compared.differ($0, in: "NEW", "OLD") }.joined(separator: " OR "), of: group, "new", "old")))
         }
         // SQLite runs the trigger first that was made last. The entry of the new key has to come before those of changed columns.
         statements.append(
             trigger(
                 "rename", "AFTER UPDATE OF \(changedKey)",
-                body: note("\(key.logged(of: "OLD")), \(LogSQL.clock), NULL, \(old), \(LogEntryKind.touched)")
-                    + " " + note("\(key.logged(of: "NEW")), \(LogSQL.clock), \(changedStamp), NULL, \(LogEntryKind.inserted)"),
+                body: entry("\(key.logged(of: "OLD")), \(LogSQL.clock), NULL, \(old), \(LogEntryKind.touched)")
+                    + " " + entry("\(key.logged(of: "NEW")), \(LogSQL.clock), \(changedStamp), NULL, \(LogEntryKind.inserted)"),
                 when: key.differs("OLD", "NEW")))
         // The timestamp of the stored row under the key of another row.
         func storedStamp(of row: String) -> String {

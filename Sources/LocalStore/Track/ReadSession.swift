@@ -160,7 +160,7 @@ package final class RangeReader {
         let statement = try statement(for: range)
         try statement.bind(from: range.first, upTo: range.next)
         defer { statement.end() }
-        while try statement.step() { try statement.give(to: sink) }
+        while try statement.step() { try statement.send(to: sink) }
     }
 
     private func statement(for range: KeyRange) throws -> RowStatement {
@@ -185,7 +185,7 @@ package final class RowReader {
             ended = true
             return false
         }
-        try statement.give(to: sink)
+        try statement.send(to: sink)
         return true
     }
 

@@ -75,7 +75,7 @@ package struct TombstonesAndInstants: TransactionPart {
         let cursor = try InstantCursor(self, schema, rewritten: rewritten)
         defer { cursor.end() }
         var next = try cursor.next()
-        func give(before key: EntityKey?) throws {
+        func send(before key: EntityKey?) throws {
             while let one = next, key.map({ one.key < $0 }) ?? true {
                 if one.isHeld { try body(one.key, one.instants, one.own, true) }
                 next = try cursor.next()
@@ -90,10 +90,10 @@ package struct TombstonesAndInstants: TransactionPart {
             return
         }
         try forEachKey(of: schema) { key in
-            try give(before: key)
+            try send(before: key)
             if let one = next, one.key == key { try body(key, one.instants, one.own, false) } else { try body(key, nil, nil, false) }
         }
-        try give(before: nil)
+        try send(before: nil)
     }
 
     /// The first and the last key of a table in key order; one key if the table has one row, none if it is empty.

@@ -45,7 +45,7 @@ struct TriggerReplay {
             return try body()
         }
         for image in images { try image.close() }
-        if noting { for image in images { if let id = try transaction.trackingID(image.schema) { try image.note(id: id) } } }
+        if noting { for image in images { if let id = try transaction.trackingID(image.schema) { try image.record(id: id) } } }
         // What the tracking's triggers log from here on is no change: the rows become what they are.
         let last = try db.hasTable(LocalTable.log.name) ? transaction.changeLog.lastEntry() : nil
         let seen = images.filter { firing.contains($0.schema.table.exact) }

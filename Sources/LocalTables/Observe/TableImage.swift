@@ -226,7 +226,7 @@ extension TableImage {
     }
 
     /// Logs every row that differs as changed now by this device: a row that is there before and after as one that replaces its like.
-    package func note(id: Int64) throws {
+    package func record(id: Int64) throws {
         let positions = schema.columns.map { column in columns.firstIndex { $0.folded == column.column.folded } }
         let stamp = schema.timestampIndex.flatMap { positions[$0] }.map { "b.c\($0)" } ?? "NULL"
         let masks = stride(from: 0, to: positions.count, by: LogSQL.maskSize).map { start in

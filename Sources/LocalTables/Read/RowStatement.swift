@@ -57,12 +57,12 @@ package final class RowStatement {
     package func end() { sqlite3_reset(handle) }
 
     /// Passes the current row to `sink`.
-    package func give(to sink: any EntitySink) throws {
+    package func send(to sink: any EntitySink) throws {
         let slots = self.slots, handle = self.handle
         for index in 0..<slots.count {
             slots[index] = Self.value(handle, Int32(index), isJSON: areJSON[index])
         }
-        try sink.take(UnsafeBufferPointer(slots))
+        try sink.receive(UnsafeBufferPointer(slots))
     }
 
     @inline(__always)

@@ -1,5 +1,5 @@
 import Foundation
-package import SnapshotModel
+import SnapshotModel
 package import StrictText
 
 /// Which columns a change changed, and when.

@@ -26,11 +26,11 @@ extension Database {
             guard sqlite3_value_type(arguments[0]) == SQLITE_TEXT, let text = names.text(of: ChangedColumns(bytes(of: arguments[0]), at: at)) else {
                 return sqlite3_result_null(context)
             }
-            give(text, to: context)
+            send(text, to: context)
         }
         try add("snapsync_dated") { context, count, arguments in
             guard let arguments, count == 2, let columns = ColumnInstants(bytes(of: arguments[0])) else { return sqlite3_result_null(context) }
-            give(columns.dated(Instant(microseconds: sqlite3_value_int64(arguments[1]))).text, to: context)
+            send(columns.dated(Instant(microseconds: sqlite3_value_int64(arguments[1]))).text, to: context)
         }
     }
 
@@ -46,7 +46,7 @@ extension Database {
     }
 }
 
-private func give(_ text: String, to context: OpaquePointer?) {
+private func send(_ text: String, to context: OpaquePointer?) {
     sqlite3_result_text(context, text, -1, unsafeBitCast(-1, to: sqlite3_destructor_type.self))
 }
 

@@ -40,7 +40,7 @@ extension LocalDatabase {
     /// Records a failure, unless another program holds the database's lock: recording is not worth another wait of ten seconds.
     ///
     /// - Throws: ``SyncError`` if the record could not be written.
-    package func note(_ failure: RunFailure) throws {
+    package func record(_ failure: RunFailure) throws {
         try withoutWaiting { try $0.state.lastFailure.set(failure) }
     }
 }

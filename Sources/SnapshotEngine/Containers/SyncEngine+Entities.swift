@@ -102,12 +102,12 @@ extension SyncEngine {
         _ container: Container, allowing allowed: ShrinkApproval = .none, acceptsOlder: Bool = false, progress: ProgressHandler? = nil
     ) async throws -> ExportReport {
         try await run {
-            let device = try device()
+            let context = try context()
             let export = ExportRun(
-                device: device, isFull: false, isOneOfMany: try await device.isOneOfMany(), progress: progress, allowed: allowed)
-            try device.verifyRole()
+                context: context, isFull: false, isOneOfMany: try await context.isOneOfMany(), progress: progress, allowed: allowed)
+            try context.verifyRole()
             let importer = FileImporter(
-                database: database, schemas: device.settings.datasets, role: device.settings.role, acceptsOlder: acceptsOlder, progress: progress)
+                database: database, schemas: context.settings.datasets, role: context.settings.role, acceptsOlder: acceptsOlder, progress: progress)
             let taken = try importer.run(container, of: schema(of: Container.dataset))
             return try await retaining(export.run(taken.warnings))
         }

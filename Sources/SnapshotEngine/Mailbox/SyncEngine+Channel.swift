@@ -17,10 +17,10 @@ extension SyncEngine {
     /// - Throws: ``SyncError`` with `.refused` in a signed zone, where only messages in the mailbox are signed, and if the gate is closed.
     public func outgoingMessage() async throws -> ChannelMessage? {
         try await locked {
-            let local = try channelDevice()
+            let local = try channelContext()
             guard local.settings.role == .reader else { return nil }
             _ = try local.keepTracking()
-            try EditSender(device: local).handOver()
+            try EditSender(context: local).handOver()
             let edits = try EditSender.message(of: database.read { try $0.sentEdits.all() }, datasets: local.settings.datasets)
             guard !edits.isEmpty else { return nil }
             return ChannelMessage(
@@ -35,8 +35,8 @@ extension SyncEngine {
     ///   zone, at a reader, in a signed zone, and if the gate is closed. Nothing was changed then.
     public func apply(_ envelope: ChannelMessage) async throws -> MessageOutcome {
         try await locked {
-            let device = try publisher()
-            guard envelope.cloud.exact == device.settings.cloudUUID.exact, envelope.zone.exact == "\(device.zone)".exact else {
+            let context = try publisher()
+            guard envelope.cloud.exact == context.settings.cloudUUID.exact, envelope.zone.exact == "\(context.zone)".exact else {
                 throw SyncError(
                     .refused, step: .verify, at: ChannelMessage.place, "it is of another location or zone than this database",
                     hint: "send a reader's messages to the publisher of its own zone")
@@ -47,12 +47,12 @@ extension SyncEngine {
             do {
                 received = try ReceivedMessage(
                     CloudMessage(id: message.id, sender: message.device, body: StrictJSON.encode(message)),
-                    datasets: device.settings.datasets, removed: database.read { try $0.state.removedColumns(of: device.settings.datasets) })
+                    datasets: context.settings.datasets, removed: database.read { try $0.state.removedColumns(of: context.settings.datasets) })
             } catch let fault as ReceivedMessage.Fault {
                 throw ChannelMessage.refusal(fault.reason)
             }
             if let fault = received.fault { throw ChannelMessage.refusal(fault.reason) }
-            return try MessageOutcome(EditReceiver(device: device).apply(received.edits, from: received.sender, at: now()))
+            return try MessageOutcome(EditReceiver(context: context).apply(received.edits, from: received.sender, at: now()))
         }
     }
 
@@ -63,38 +63,38 @@ extension SyncEngine {
     /// - Throws: ``SyncError`` as ``apply(_:)-(ChannelMessage)``.
     public func apply(_ message: SyncUpdateMessage) async throws -> MessageOutcome {
         try await locked {
-            let device = try publisher(), now = now()
+            let context = try publisher(), now = now()
             guard let instant = try? Instant(parsing: message.timestamp) else {
                 throw ChannelMessage.refusal("its timestamp is not an RFC 3339 date and time")
             }
-            return try EditReceiver(device: device).put { transaction, choice in
+            return try EditReceiver(context: context).put { transaction, choice in
                 guard message.type != .fullSync else {
                     try transaction.state.isFullSyncRequested.set(true)
                     return .applied
                 }
-                try transaction.changeLog.consolidate(of: device.settings.datasets)
-                guard let one = try UpdateEdit(message, at: min(instant, now), device: device, transaction: transaction).edit else {
+                try transaction.changeLog.consolidate(of: context.settings.datasets)
+                guard let one = try UpdateEdit(message, at: min(instant, now), context: context, transaction: transaction).edit else {
                     return .refused("the row is not there any more")
                 }
                 return try MessageOutcome(
-                    DeviceEdits([one], of: message.sender ?? "an application", device: device, transaction: transaction, now: now).put(choice))
+                    DeviceEdits([one], of: message.sender ?? "an application", context: context, transaction: transaction, now: now).put(choice))
             }
         }
     }
 
     /// The publishing device without its cloud, because an application's channel does not need it.
     private func publisher() throws -> SyncContext {
-        let device = try channelDevice()
-        guard device.settings.role.publishes else {
+        let context = try channelContext()
+        guard context.settings.role.publishes else {
             throw SyncError(
                 .refused, step: .apply, at: database.path, "this device is a reader, and messages are for the device that publishes",
                 hint: "send the message to the publisher")
         }
-        _ = try device.keepTracking()
-        return device
+        _ = try context.keepTracking()
+        return context
     }
 
-    private func channelDevice() throws -> SyncContext {
+    private func channelContext() throws -> SyncContext {
         try gate.verify()
         let settings = try database.read { try $0.settings.read() }
         guard try database.read({ try $0.state.zoneKnowledge() }) == nil else {
@@ -102,7 +102,7 @@ extension SyncEngine {
                 .refused, step: .open, at: ZoneID(settings.zone).place, "the zone is signed, and an application's channel carries no signatures",
                 hint: "sync: messages of a signed zone travel in its mailbox")
         }
-        return try device(
+        return try context(
             settings, .absent(SyncError(.tryAgainLater, step: .fetch, at: database.path, "the location is not there at the moment")))
     }
 }
@@ -119,8 +119,8 @@ private struct UpdateEdit {
     let edit: (place: RowPlace, edit: Edit)?
 
     /// - Throws: ``SyncError`` with `.dataRefused` for a message that is about no dataset of this device, or incomplete.
-    init(_ message: SyncUpdateMessage, at instant: Instant, device: SyncContext, transaction: LocalTransaction) throws {
-        let datasets = device.settings.datasets
+    init(_ message: SyncUpdateMessage, at instant: Instant, context: SyncContext, transaction: LocalTransaction) throws {
+        let datasets = context.settings.datasets
         guard let dataset = message.type.dataset, let index = datasets.firstIndex(where: { $0.name == dataset && $0.takesBuiltInMessages }) else {
             throw ChannelMessage.refusal("this device has no dataset that it can be about")
         }
@@ -148,7 +148,7 @@ private struct UpdateEdit {
         case .bucketCreated, .bucketUpdated, .fullSync:
             let row = RowValues()
             do {
-                let unknown = try EntityDocument.give(message.entity ?? "", of: schema, to: row)
+                let unknown = try EntityDocument.send(message.entity ?? "", of: schema, to: row)
                 guard unknown.isEmpty else { throw ChannelMessage.refusal("its bucket has fields that this device does not know") }
             } catch let error as SyncError where error.format != nil {
                 throw ChannelMessage.refusal("its bucket is not one of the dataset: \(error.reason)")

@@ -15,10 +15,10 @@ extension SyncEngine {
     package func sendMessages() async throws -> SendReport? {
         try await locked {
             try await recorded {
-                let device = try device()
-                guard device.settings.role == .reader else { return nil }
+                let context = try context()
+                guard context.settings.role == .reader else { return nil }
                 do {
-                    let report = try await send(from: device)
+                    let report = try await send(from: context)
                     if try database.read({ try $0.state.unsentSince() }) != nil {
                         try database.write { try $0.state.unsentSince.set(nil) }
                     }
@@ -32,22 +32,22 @@ extension SyncEngine {
         }
     }
 
-    private func send(from device: SyncContext) async throws -> SendReport? {
-        let report = try await EditSender(device: device).run()
+    private func send(from context: SyncContext) async throws -> SendReport? {
+        let report = try await EditSender(context: context).run()
         return report == SendReport(sent: 0, putBack: 0, waiting: 0) ? nil : report
     }
 
     /// Asks the publisher to write every dataset whole at its next sync. Use it if an asset in the cloud is damaged. For readers only.
     package func requestFullSync() async throws -> SendReport {
         try await locked {
-            let device = try device()
-            guard device.settings.role == .reader else {
+            let context = try context()
+            guard context.settings.role == .reader else {
                 throw SyncError(
-                    .refused, step: .announce, at: device.database.path, "this device is a \(device.settings.role.rawValue), which publishes itself",
+                    .refused, step: .announce, at: context.database.path, "this device is a \(context.settings.role.rawValue), which publishes itself",
                     hint: "run: snapsync export --full")
             }
-            try device.database.write { try $0.sentEdits.requestFullSync(at: device.now(), as: device.settings.device) }
-            return try await EditSender(device: device).run()
+            try context.database.write { try $0.sentEdits.requestFullSync(at: context.now(), as: context.settings.device) }
+            return try await EditSender(context: context).run()
         }
     }
 }
@@ -59,7 +59,7 @@ extension SyncContext {
     package func removeWithdrawnMessage() async -> String? {
         do {
             guard settings.role == .reader else { return nil }
-            _ = try await EditSender(device: self).run()
+            _ = try await EditSender(context: self).run()
             return nil
         } catch {
             return "the message about what was replaced is still in the mailbox, and the next sync removes it (\(SyncError(error, step: .announce).reason))"

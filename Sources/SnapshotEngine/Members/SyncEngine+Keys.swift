@@ -54,7 +54,7 @@ extension SyncEngine {
     package func rotateKeys(makesRecoveryCode: Bool = false) async throws -> KeyRotationReport {
         try await gate.enter()
         return try await locked {
-            let context = try self.device()
+            let context = try self.context()
             guard let zone = context.signedZone, let keys = zone.keys else {
                 throw SyncError(
                     .refused, step: .open, at: database.path, "its zone is not sealed, so it has no keys to change",
@@ -62,7 +62,7 @@ extension SyncEngine {
             }
             let code = makesRecoveryCode ? RecoveryCode() : nil
             var epoch = 0
-            let token = try await MetadataPublisher(device: context).publish { state in
+            let token = try await MetadataPublisher(context: context).publish { state in
                 guard let record = state.record(MemberList.recordName), let token = state.token else {
                     throw SyncError(
                         .nothingThere, step: .announce, at: zone.owner.zone.place, "nothing has been published yet", hint: "run snapsync sync first")

@@ -185,11 +185,11 @@ extension SyncEngine {
     ) async throws -> MemberChangeReport {
         try await gate.enter()
         return try await locked {
-            let context = try self.device()
+            let context = try self.context()
             let zone = try signed(context.signedZone)
             let info = try await context.zoneInfo()
             var last: MemberChange?, epoch: Int?
-            let token = try await MetadataPublisher(device: context).publish { state in
+            let token = try await MetadataPublisher(context: context).publish { state in
                 guard let record = state.record(MemberList.recordName), let token = state.token else {
                     throw SyncError(
                         .nothingThere, step: .announce, at: zone.owner.zone.place, "nothing has been published yet",
@@ -232,7 +232,7 @@ extension SyncEngine {
 extension SyncContext {
     /// Publishes a changed list of members, and the keys that go with it; nothing if `change` leaves the list as it is.
     func publishMembers(of zone: SignedZone, _ change: (inout MemberList, _ floor: ChangeToken) throws -> Void) async throws {
-        _ = try await MetadataPublisher(device: self).publish { state in
+        _ = try await MetadataPublisher(context: self).publish { state in
             guard let record = state.record(MemberList.recordName), let token = state.token else { return MetadataPublisher.Changes() }
             let list = try MemberList(record, savedBy: token.number, of: zone.history, at: zone.owner.zone.place)
             var changed = list
@@ -252,10 +252,10 @@ extension SyncEngine {
     package func setFreshness(_ isPromised: Bool) async throws -> FreshnessReport {
         try await gate.enter()
         return try await locked {
-            let context = try device()
+            let context = try context()
             _ = try signed(context.signedZone)
             let promise = isPromised ? FreshnessRecord(interval: FreshnessRecord.standardInterval) : nil
-            let token = try await MetadataPublisher(device: context).publish { state in
+            let token = try await MetadataPublisher(context: context).publish { state in
                 let known = state.record(FreshnessRecord.recordName)
                 guard promise == nil || known.flatMap(FreshnessRecord.init) == nil else { return MetadataPublisher.Changes() }
                 return MetadataPublisher.Changes(

@@ -123,12 +123,12 @@ extension RetentionPlan {
         var live: [String: Set<String>] = [:]
         var ends: [String: Int] = [:]
         for commit in facts.commits {
-            func give(_ name: String, _ assets: Set<String>) {
+            func send(_ name: String, _ assets: Set<String>) {
                 for path in (live[name] ?? []).subtracting(assets) { ends[path] = commit.token.number }
                 live[name] = assets
             }
-            for record in commit.saved { give(record.name, Set(record.assets.map(\.path))) }
-            for name in commit.deleted { give(name, []) }
+            for record in commit.saved { send(record.name, Set(record.assets.map(\.path))) }
+            for name in commit.deleted { send(name, []) }
         }
         return ends
     }

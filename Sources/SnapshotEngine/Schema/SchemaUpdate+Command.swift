@@ -67,36 +67,36 @@ extension SyncEngine {
     /// - Throws: ``SyncError`` with `.refused` if a table cannot be synced, a column of a key is gone, or the zone's type of a column would change a key
     ///   or an edit; nothing is changed then.
     package func updateDescriptions(_ request: DescriptionUpdateRequest = DescriptionUpdateRequest()) async throws -> DescriptionUpdateReport {
-        try await locked { try await SchemaUpdate(device: device()).take(request) }
+        try await locked { try await SchemaUpdate(context: context()).take(request) }
     }
 }
 
 extension SchemaUpdate {
     func take(_ request: DescriptionUpdateRequest) async throws -> DescriptionUpdateReport {
-        let settings = device.settings
+        let settings = context.settings
         var request = request
         let unknown = request.removed.filter { settings.datasets.named($0) == nil }
         guard unknown.isEmpty else {
             throw SyncError(
-                .refused, step: .open, at: device.database.path, "no dataset is named \(unknown.joined(separator: ", "))",
+                .refused, step: .open, at: context.database.path, "no dataset is named \(unknown.joined(separator: ", "))",
                 hint: "the datasets are \(settings.datasets.map(\.name).joined(separator: ", "))"
             ).asSlip
         }
         request.removed = request.removed.compactMap { settings.datasets.named($0)?.name }
         guard request.removed.count < settings.datasets.count || request.tables != nil else {
             throw SyncError(
-                .refused, step: .open, at: device.database.path, "no dataset would be left", hint: "snapsync detach takes the whole database out"
+                .refused, step: .open, at: context.database.path, "no dataset would be left", hint: "snapsync detach takes the whole database out"
             ).asSlip
         }
         guard request.tables?.timestamps.isEmpty != false || settings.role.publishes else {
             throw SyncError(
-                .refused, step: .open, at: device.database.path, "this device is a reader, and the zone defines the timestamps",
+                .refused, step: .open, at: context.database.path, "this device is a reader, and the zone defines the timestamps",
                 hint: "choose them on a device that publishes"
             ).asSlip
         }
         guard request.readerEdits == nil || settings.role.publishes else {
             throw SyncError(
-                .refused, step: .open, at: device.database.path, "this device is a reader, and a device that publishes says what readers may edit",
+                .refused, step: .open, at: context.database.path, "this device is a reader, and a device that publishes says what readers may edit",
                 hint: "run the same command on a device that publishes"
             ).asSlip
         }
@@ -105,18 +105,18 @@ extension SchemaUpdate {
         request.tables?.timestamps.removeAll { own.contains($0.table.folded) }
         if let other = request.tables?.timestamps.first, request.tables?.tables == [] {
             throw SyncError(
-                .refused, step: .open, at: device.database.path, "the table \(other.table) is not synced",
+                .refused, step: .open, at: context.database.path, "the table \(other.table) is not synced",
                 hint: "add it first: snapsync tables add \(other.table.shellWord)"
             ).asSlip
         }
         let fresh = try settings.role.publishes ? request.tables.map { try describe($0) } ?? [] : []
         // A zone's only writer decides alone about the descriptions.
-        let isShared = try await device.isOneOfMany()
+        let isShared = try await context.isOneOfMany()
         let isAlone = settings.role == .writer && !isShared
         let zone = try await isAlone ? nil : zoneState()
         let added = try settings.role.publishes ? [] : choose(&request, from: zone?.descriptions ?? [])
-        return try device.database.write { transaction in
-            var draft = Draft(device: device, request: request, chosen: chosen, added: added, zone: zone, transaction: transaction)
+        return try context.database.write { transaction in
+            var draft = Draft(context: context, request: request, chosen: chosen, added: added, zone: zone, transaction: transaction)
             do { try draft.run(fresh) } catch {
                 for copy in draft.kept { copy.discard() }
                 throw error
@@ -129,7 +129,7 @@ extension SchemaUpdate {
     ///
     /// - Throws: ``SyncError`` with `.refused` if a foreign key of a dataset would refer to one that is not synced here.
     private func choose(_ request: inout DescriptionUpdateRequest, from zone: [DatasetDescription]) throws -> Set<ExactText> {
-        let own = device.settings.datasets.map(\.name), path = device.database.path
+        let own = context.settings.datasets.map(\.name), path = context.database.path
         let ownNames = Set(own.map(\.exact)), removed = Set(request.removed.map(\.exact))
         let children = zone.children(of: removed).filter { ownNames.contains($0.exact) }
         guard children.isEmpty else {
@@ -139,7 +139,7 @@ extension SchemaUpdate {
                 hint: "take them out as well: snapsync tables remove \((request.removed + children).tableList)")
         }
         guard let choice = request.tables else { return [] }
-        let added = try choice.names(of: zone.map(\.schema), at: "zone \(device.zone)").filter { !ownNames.contains($0.exact) }
+        let added = try choice.names(of: zone.map(\.schema), at: "zone \(context.zone)").filter { !ownNames.contains($0.exact) }
         guard !added.isEmpty else { throw Self.nothingToAdd(at: path) }
         try zone.refuseMissingParents(of: added, besides: own, at: path) { missing in
             "add them as well: snapsync tables add \((added + missing).tableList)"
@@ -154,20 +154,20 @@ extension SchemaUpdate {
 
     /// Describes tables to sync from now on.
     private func describe(_ tables: TableChoice) throws -> [DatasetSchema] {
-        let own = Set(device.settings.datasets.map { $0.table.folded })
+        let own = Set(context.settings.datasets.map { $0.table.folded })
         var choice = tables
         // If every named table is synced already, the request is about their new columns, so there is no new table to describe.
         if let names = choice.tables, names.allSatisfy({ own.contains($0.folded) }) { return [] }
         if choice.tables == nil {
-            choice.tables = try device.database.read { try $0.describer.applicationTables() }
+            choice.tables = try context.database.read { try $0.describer.applicationTables() }
         }
         choice.tables?.removeAll { own.contains($0.folded) }
-        guard choice.tables?.isEmpty == false else { throw Self.nothingToAdd(at: device.database.path) }
-        let fresh = try DatabaseDescriber.datasets(of: device.database, choice, role: device.settings.role).datasets
-        let names = Set(device.settings.datasets.map { $0.name.folded })
+        guard choice.tables?.isEmpty == false else { throw Self.nothingToAdd(at: context.database.path) }
+        let fresh = try DatabaseDescriber.datasets(of: context.database, choice, role: context.settings.role).datasets
+        let names = Set(context.settings.datasets.map { $0.name.folded })
         if let clash = fresh.first(where: { names.contains($0.name.folded) }) {
             throw SyncError(
-                .refused, step: .open, at: "\(device.database.path), table \(clash.table)", "another table is synced under the name \(clash.name)",
+                .refused, step: .open, at: "\(context.database.path), table \(clash.table)", "another table is synced under the name \(clash.name)",
                 hint: "rename the table, or give a dataset file at init")
         }
         return fresh
@@ -175,7 +175,7 @@ extension SchemaUpdate {
 
     /// The descriptions during their update, in one transaction.
     private struct Draft {
-        let device: SyncContext
+        let context: SyncContext
         let request: DescriptionUpdateRequest
         /// Other timestamps of synced tables.
         let chosen: [TableChoice.Timestamp]
@@ -189,39 +189,39 @@ extension SchemaUpdate {
         var kept: [DisplacedRowsFile] = []
 
         init(
-            device: SyncContext, request: DescriptionUpdateRequest, chosen: [TableChoice.Timestamp], added: Set<ExactText>,
+            context: SyncContext, request: DescriptionUpdateRequest, chosen: [TableChoice.Timestamp], added: Set<ExactText>,
             zone: (state: ZoneState, descriptions: [DatasetDescription])?, transaction: LocalTransaction
         ) {
-            self.device = device
+            self.context = context
             self.request = request
             self.chosen = chosen
             self.added = added
             self.zone = zone
             self.transaction = transaction
-            report = DescriptionUpdateReport(database: device.database.path, role: device.settings.role.rawValue)
+            report = DescriptionUpdateReport(database: context.database.path, role: context.settings.role.rawValue)
         }
 
-        private var publishes: Bool { device.settings.role.publishes }
+        private var publishes: Bool { context.settings.role.publishes }
 
-        mutating func note(_ kind: DescriptionUpdateReport.Change.Kind, of dataset: String, column: String? = nil, _ sentence: String) {
+        mutating func record(_ kind: DescriptionUpdateReport.Change.Kind, of dataset: String, column: String? = nil, _ sentence: String) {
             report.changes.append(.init(kind: kind, dataset: dataset, column: column, sentence: sentence))
         }
 
         mutating func run(_ fresh: [DatasetSchema]) throws {
-            for schema in device.settings.datasets {
+            for schema in context.settings.datasets {
                 if request.removed.contains(schema.name) { try remove(schema) } else { datasets.append(try putBack(update(schema))) }
             }
             try addFromZone()
             // The zone may still have a dataset that was taken out here.
             for schema in fresh where !datasets.contains(where: { $0.name.folded == schema.name.folded }) {
                 datasets.append(schema)
-                note(.datasetAdded, of: schema.name, "the table \(schema.table) is synced from now on as the dataset \(schema.name)")
+                record(.datasetAdded, of: schema.name, "the table \(schema.table) is synced from now on as the dataset \(schema.name)")
                 report.willPublish = true
             }
             datasets = try transaction.describer.sorted(datasets)
             let before = datasets
             if let edits = request.readerEdits {
-                datasets = try edits.apply(to: datasets, sharesKeys: request.sharesKeys, in: transaction, at: device.database.path)
+                datasets = try edits.apply(to: datasets, sharesKeys: request.sharesKeys, in: transaction, at: context.database.path)
                 try transaction.state.audience()?.refuseEdits(of: datasets)
             }
             for one in chosen {
@@ -229,9 +229,9 @@ extension SchemaUpdate {
                 datasets[index] = try transaction.describer.choosing(one.column, for: datasets[index])
             }
             try takeChoices(instead: before)
-            if device.settings.role == .peer {
-                let hasRange = try transaction.keyRanges.current()?.device == device.settings.device
-                try SharedKeys(datasets, in: transaction).refuse(fresh, hasRange: hasRange, at: device.database.path)
+            if context.settings.role == .peer {
+                let hasRange = try transaction.keyRanges.current()?.device == context.settings.device
+                try SharedKeys(datasets, in: transaction).refuse(fresh, hasRange: hasRange, at: context.database.path)
             }
             try transaction.settings.setDatasets(datasets)
             _ = try transaction.tracking.install(datasets)
@@ -246,12 +246,12 @@ extension SchemaUpdate {
             guard before != datasets else { return }
             var hashes = try transaction.state.descriptionNote()?.hashes ?? [:]
             for (old, new) in zip(before, datasets) where old != new {
-                if device.settings.datasets.contains(where: { $0.name == old.name }) {
+                if context.settings.datasets.contains(where: { $0.name == old.name }) {
                     try transaction.transition.take(old, as: new, publishes: publishes, codec: .json)
                 }
                 hashes[new.name] = ""
-                if old.messages != new.messages { note(.readerEditsChanged, of: new.name, new.messagesSentence) }
-                if old.timestamp != new.timestamp || old.timestampUnit != new.timestampUnit { note(.timestampChanged, of: new.name, new.timestampSentence) }
+                if old.messages != new.messages { record(.readerEditsChanged, of: new.name, new.messagesSentence) }
+                if old.timestamp != new.timestamp || old.timestampUnit != new.timestampUnit { record(.timestampChanged, of: new.name, new.timestampSentence) }
                 report.willPublish = true
             }
             // Make the next publish compare these descriptions with the zone's, although no table has changed.
@@ -265,7 +265,7 @@ extension SchemaUpdate {
                 return schema
             }
             try transaction.state.takenOut.set(takenOut.subtracting([schema.name.exact]))
-            note(.datasetAdded, of: schema.name, "the table \(schema.table) is synced again as the dataset \(schema.name)")
+            record(.datasetAdded, of: schema.name, "the table \(schema.table) is synced again as the dataset \(schema.name)")
             report.willPublish = true
             return schema
         }
@@ -279,7 +279,7 @@ extension SchemaUpdate {
             // Rows that are held are in no table, so they would be nowhere.
             try transaction.waiting.take(heldOf: schema, .json)
             let copies = try DisplacedRowsFile.keepLost(
-                of: [schema], sent: found.table == nil ? sent : [], in: transaction, database: device.database.path, now: device.now())
+                of: [schema], sent: found.table == nil ? sent : [], in: transaction, database: context.database.path, now: context.now())
             kept += copies
             if !publishes { try transaction.state.leftDatasets.set(transaction.state.leftDatasets().union([schema.name.exact])) }
             try transaction.transition.end(now)
@@ -300,7 +300,7 @@ extension SchemaUpdate {
             }
             let back = sent.isEmpty ? "" : "; the next sync takes back \(Format.count(sent.count, "edit")) of it that no version has"
             let files = copies.map { "; \(Format.count($0.count, "row")) that no table has: \($0.path)" }.joined()
-            note(
+            record(
                 .datasetRemoved, of: schema.name,
                 (publishes && isZones
                     ? "the dataset \(schema.name) leaves the zone with the next sync; its rows stay here and on every other device, and older versions keep it"
@@ -311,21 +311,22 @@ extension SchemaUpdate {
             let found = try transaction.tables.differences(from: schema)
             guard let table = found.table else {
                 throw SyncError(
-                    .refused, step: .open, at: "\(device.database.path), table \(schema.table)", "dataset \(schema.name): there is no such table",
-                    hint: "take it out: \(device.settings.removal(of: schema, at: device.database.path)); or make the table again")
+                    .refused, step: .open, at: "\(context.database.path), table \(schema.table)", "dataset \(schema.name): there is no such table",
+                    hint: "take it out: \(context.settings.removal(of: schema, at: context.database.path)); or make the table again")
             }
             let before = try found.renamed()
             if found.isRenamed {
-                note(.tableRenamed, of: schema.name, "the table \(schema.table) is named \(table) now; it is synced as \(schema.name), as before")
+                record(.tableRenamed, of: schema.name, "the table \(schema.table) is named \(table) now; it is synced as \(schema.name), as before")
             }
             for (column, name) in found.renamedColumns {
-                note(
+                record(
                     .columnRenamed, of: schema.name, column: name,
                     "\(schema.name): the column \(column.column) is named \(name) now; it is synced as \(column.name), as before")
             }
             if let key = before.keyColumns.first(where: { key in found.lostColumns.contains { $0.name.exact == key.name.exact } }) {
                 throw SyncError(
-                    .refused, step: .open, at: "\(device.database.path), table \(table)", "dataset \(schema.name): the column \(key.column) of the key is gone",
+                    .refused, step: .open, at: "\(context.database.path), table \(table)",
+                    "dataset \(schema.name): the column \(key.column) of the key is gone",
                     hint: "add the column again\(try transaction.tables.otherKey(before))"
                 )
             }
@@ -337,13 +338,13 @@ extension SchemaUpdate {
             let lost = found.lostColumns.filter { column in !takenOut.contains { $0.name.exact == column.name.exact } }
             var columns = before.columns.filter { column in !found.lostColumns.contains { $0.name.exact == column.name.exact } && !takenOut.contains(column) }
             for column in takenOut {
-                note(
+                record(
                     .columnRemoved, of: schema.name, column: column.column,
                     "\(schema.name): \(column.name) was taken out of the zone; a column \(column.column) and its values stay here")
             }
             for column in lost {
                 let what = found.computedColumns.contains(column) ? "is computed now" : "is gone"
-                note(
+                record(
                     .columnRemoved, of: schema.name, column: column.column,
                     publishes
                         ? "\(schema.name): the column \(column.column) \(what); the next version is without \(column.name), and older versions keep its values"
@@ -360,10 +361,10 @@ extension SchemaUpdate {
                 return publishes || inZone.contains(name.folded)
             }
             let room = max(0, DatasetSchema.columnLimit - columns.count)
-            for name in new.dropFirst(room) { note(.columnLeftOut, of: schema.name, column: name, SchemaUpdate.tooMany(name, in: schema)) }
+            for name in new.dropFirst(room) { record(.columnLeftOut, of: schema.name, column: name, SchemaUpdate.tooMany(name, in: schema)) }
             for column in try transaction.describer.columns(Array(new.prefix(room)), of: before) {
                 columns.append(column)
-                note(
+                record(
                     .columnAdded, of: schema.name, column: column.column,
                     "\(schema.name): the column \(column.column) is synced from now on")
             }
@@ -389,7 +390,7 @@ extension SchemaUpdate {
             }
             func words(_ type: String) -> String { type.isEmpty ? "without a type" : type }
             for one in types {
-                note(
+                record(
                     request.creates ? .columnMade : .columnLacking, of: schema.name, column: one.column,
                     request.creates
                         ? "\(schema.name): the column \(one.column) is declared \(words(one.zone)) now, as in the zone, and no longer \(one.here)"
@@ -411,17 +412,17 @@ extension SchemaUpdate {
             for column in lacking where !here.contains(column.column.folded) {
                 guard !generated.contains(column.column.folded) else {
                     let ask = "rename or drop the generated column of that name in the table \(table)"
-                    note(.columnLacking, of: schema.name, column: column.column, "\(schema.name): the zone has the column \(column.column); \(ask)")
+                    record(.columnLacking, of: schema.name, column: column.column, "\(schema.name): the zone has the column \(column.column); \(ask)")
                     continue
                 }
                 guard request.creates else {
-                    note(
+                    record(
                         .columnLacking, of: schema.name, column: column.column,
                         "\(schema.name): the zone has the column \(column.column), which the table \(table) lacks; snapsync tables adopt --create adds it")
                     continue
                 }
                 try transaction.tables.addColumns([column.column], of: zone, to: table)
-                note(.columnMade, of: schema.name, column: column.column, "\(schema.name): added the column \(column.column) to the table \(table)")
+                record(.columnMade, of: schema.name, column: column.column, "\(schema.name): added the column \(column.column) to the table \(table)")
             }
         }
 
@@ -434,7 +435,7 @@ extension SchemaUpdate {
                 let isNamed = request.tables.map { $0.tables?.contains { $0.folded == one.schema.table.folded } ?? true } ?? false
                 let isCreated = request.creates || added.contains(name.exact)
                 guard isCreated || isNamed && exists else {
-                    note(
+                    record(
                         .datasetLacking, of: name,
                         exists
                             ? "the zone has the dataset \(name), which is not synced here; snapsync tables adopt --create takes the table \(one.schema.table) in"
@@ -442,20 +443,20 @@ extension SchemaUpdate {
                     continue
                 }
                 if isCreated {
-                    for table in try transaction.tables.create([one], besides: datasets) { note(.tableMade, of: name, "made the table \(table)") }
+                    for table in try transaction.tables.create([one], besides: datasets) { record(.tableMade, of: name, "made the table \(table)") }
                 }
                 _ = try transaction.tables.check(of: one.schema)
                 try transaction.tables.check(one)
-                let keepsRows = try publishes || device.settings.adoptsOwnRows || transaction.state.leftDatasets().contains(name.exact)
-                guard try keepsRows || device.settings.replacesOwnRows || !transaction.rows.hasRows(one.schema) else {
+                let keepsRows = try publishes || context.settings.adoptsOwnRows || transaction.state.leftDatasets().contains(name.exact)
+                guard try keepsRows || context.settings.replacesOwnRows || !transaction.rows.hasRows(one.schema) else {
                     throw SyncError(
-                        .refused, step: .open, at: "\(device.database.path), table \(one.schema.table)",
+                        .refused, step: .open, at: "\(context.database.path), table \(one.schema.table)",
                         "the zone has the dataset \(name), and the table has rows that did not come from there; nothing was changed",
                         hint: "move the rows to another table first, or rename the table")
                 }
                 datasets.append(one.schema)
                 try transaction.state.unseenColumns.set(["*"], of: one.schema)
-                note(.datasetAdded, of: name, "the dataset \(name) is imported from now on into the table \(one.schema.table)")
+                record(.datasetAdded, of: name, "the dataset \(name) is imported from now on into the table \(one.schema.table)")
             }
         }
     }

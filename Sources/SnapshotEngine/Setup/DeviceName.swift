@@ -112,7 +112,7 @@ struct NameClaim {
     }
 
     /// Records how the database got its zone and its name, in the transaction that stores the settings.
-    func note(madeZone: Bool, in transaction: LocalTransaction) throws {
+    func record(madeZone: Bool, in transaction: LocalTransaction) throws {
         try transaction.state.bootstrapNote.set(BootstrapNote(madeZone: madeZone))
         if isTaken { try transaction.recordTakeOver(seen: seen, newest: newest) }
     }

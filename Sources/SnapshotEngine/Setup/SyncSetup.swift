@@ -78,7 +78,7 @@ package enum SyncSetup {
             try database.write {
                 try $0.zoneBeginning.clear()
                 try $0.initialize(settings)
-                try claim.note(madeZone: madeZone, in: $0)
+                try claim.record(madeZone: madeZone, in: $0)
                 if let signed {
                     try $0.state.zoneKnowledge.set(SignedZone.text(signed.zone.authority.knowledge))
                     if request.isFresh, madeZone { try $0.state.freshness.set(FreshnessNote(interval: FreshnessRecord.standardInterval, newest: nil)) }

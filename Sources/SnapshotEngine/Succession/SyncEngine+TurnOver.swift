@@ -45,7 +45,7 @@ extension SyncEngine {
         if request.isDryRun {
             return try await WorkerThreads.host {
                 let begun = try begunTurnOver(request)
-                return try await ZoneTurner(device(), request, keyStore: keyStore, in: openCloud(settings())).plan(begun)
+                return try await ZoneTurner(context(), request, keyStore: keyStore, in: openCloud(settings())).plan(begun)
             }
         }
         let code = request.isSealed ? RecoveryCode() : nil
@@ -53,7 +53,7 @@ extension SyncEngine {
         if let code, report != nil { showsCode(code) }
         let synced = try await sync(progress: progress)
         return try await locked {
-            let turner = try ZoneTurner(device(), request, keyStore: keyStore, in: openCloud(settings()))
+            let turner = try ZoneTurner(context(), request, keyStore: keyStore, in: openCloud(settings()))
             let turned = if let report { report } else { try await turner.plan(begunTurnOver(request)) }
             var done = try await turner.finish(turned)
             if report != nil { done.recoveryCode = code?.words }
@@ -74,7 +74,7 @@ extension SyncEngine {
             do {
                 return try await locked {
                     guard try begunTurnOver(request) == nil else { return (nil, warnings) }
-                    return (try await ZoneTurner(device(), request, keyStore: keyStore, in: openCloud(settings())).close(code), warnings)
+                    return (try await ZoneTurner(context(), request, keyStore: keyStore, in: openCloud(settings())).close(code), warnings)
                 }
             } catch let error as SyncError where error.code == .tryAgainLater && attempt < policy.attempts {
                 try await options.pause(policy.delay(after: attempt))
@@ -89,7 +89,7 @@ extension SyncEngine {
     ///
     /// - Throws: ``SyncError`` with `.refused` if the zone has been of that kind for another reason.
     private func begunTurnOver(_ request: TurnOverRequest) throws -> EarlierZone? {
-        let context = try device(), earlier = try database.read { try $0.state.earlierZones().last }
+        let context = try context(), earlier = try database.read { try $0.state.earlierZones().last }
         let known = context.signedZone?.authority.knowledge
         guard let known, known.isSealed || !request.isSealed else { return nil }
         guard let earlier, earlier.madeNext, known.isSealed == request.isSealed else {

@@ -40,7 +40,7 @@ extension SyncEngine {
     ///
     /// - Parameter limit: the largest number of zones to follow.
     func follow(_ successor: ZoneSuccessor, limit: Int = SyncEngine.moveLimit) async throws {
-        let context = try device()
+        let context = try context()
         let text = try String(decoding: StrictJSON.encode(successor), as: UTF8.self)
         try database.write { transaction in
             guard try transaction.settings.read().zone == context.zone.name else { throw context.anotherRun(.open) }
@@ -195,7 +195,7 @@ struct ZoneFollower {
         guard let applied else { return }
         let news = UpstreamChanges(applied: applied, changes: ZoneChanges(base: [], commits: [], token: applied.token), warnings: [])
         // If the applied version was pruned, skip this: the next import compares all rows with the new zone's version.
-        do { _ = try await TrackingRebuild(device: context).run(news) } catch  where SyncError(error).code != .inputOutput {}
+        do { _ = try await TrackingRebuild(context: context).run(news) } catch  where SyncError(error).code != .inputOutput {}
     }
 
     /// Returns the messages of this device that may still be in the mailbox of the zone that is left.

@@ -117,7 +117,7 @@ struct ZoneTurner {
         let successor = ZoneSuccessor(zone: id.name, creator: keys.fingerprint.words, features: info.features, members: try await members())
         // A copy of the database must not end the zone in the original's name.
         let identity = try await context.checkIdentity(applied: AppliedVersion(token), commits: [])
-        guard identity.device.settings.device == context.settings.device else { throw context.anotherRun(.announce) }
+        guard identity.context.settings.device == context.settings.device else { throw context.anotherRun(.announce) }
         var draft = CommitDraft(device: context.settings.device, saving: [], clock: context.now())
         draft.successor = successor
         // The checkpoint tells a reader of an older version that it was pruned, even after everything else is removed.

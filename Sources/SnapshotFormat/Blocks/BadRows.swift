@@ -19,11 +19,11 @@ package final class BadRows: EntitySink {
     /// Announces that the following rows belong to this dataset.
     package func begin(_ schema: DatasetSchema) { (self.schema, encoder) = (schema, nil) }
 
-    package func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
+    package func receive(_ values: UnsafeBufferPointer<ColumnValue>) throws {
         guard let encoder = encoder ?? schema.map({ BlockEncoder(schema: $0, blockEntities: FormatLimits.blockEntities) }) else { return }
         self.encoder = encoder
         do {
-            try encoder.take(values)
+            try encoder.receive(values)
             while let block = encoder.popCompleted() { encoder.recycle(block) }
         } catch let error as SyncError where error.format == .badRow || error.format == .tooLarge {
             // An encoder is unusable after an error.

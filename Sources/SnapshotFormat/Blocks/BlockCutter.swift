@@ -127,7 +127,7 @@ package final class BlockSizeProbe: EntitySink {
     package var isComplete: Bool { count >= BlockSizing.sampleCount }
 
     /// Takes one entity into the sample.
-    package func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
+    package func receive(_ values: UnsafeBufferPointer<ColumnValue>) throws {
         guard !isComplete else { return }
         scratch.clear()
         try encoder.encode(values, into: scratch)

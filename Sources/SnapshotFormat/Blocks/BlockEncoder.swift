@@ -1,11 +1,10 @@
-package import Sealing
 package import SnapshotModel
 import StrictText
 
 /// Encodes entities in key order as blocks of canonical JSON, and cuts the blocks by the cut rule.
 ///
 ///     let encoder = BlockEncoder(schema: schema, blockEntities: 400)
-///     try rows.give(to: encoder)          // for each range of keys: encoder.beginRange() first
+///     try rows.send(to: encoder)          // for each range of keys: encoder.beginRange() first
 ///     encoder.finish()
 ///     while let block = encoder.popCompleted() { …; encoder.recycle(block) }
 ///
@@ -38,7 +37,7 @@ package final class BlockEncoder: EntitySink, @unchecked Sendable {
     ///
     /// - Throws: ``SyncError`` with `.badRow`, `.outOfOrder` or `.tooLarge`, naming dataset, key and column. The encoder is unusable after an
     ///   error.
-    package func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
+    package func receive(_ values: UnsafeBufferPointer<ColumnValue>) throws {
         guard values.count == plan.count else {
             throw SyncError(format: .misuse, at: plan.schema.name, "\(values.count) values were given for \(plan.count) columns")
         }

@@ -1,4 +1,3 @@
-package import Sealing
 package import SnapshotModel
 
 /// Encodes ranges of entities as blocks, and passes each block on as soon as it is complete.
@@ -28,8 +27,8 @@ package final class BlockStream: EntitySink {
     }
 
     /// Takes one entity; see ``BlockEncoder/take(_:)``.
-    package func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
-        try encoder.take(values)
+    package func receive(_ values: UnsafeBufferPointer<ColumnValue>) throws {
+        try encoder.receive(values)
         try passOn()
     }
 

@@ -4,7 +4,7 @@ package import SnapshotModel
 ///
 ///     try reader.inflate(bytes, entry: entry.member, name: "block 0", into: block.raw)
 ///     try parser.parse(block, number: 0, of: index)
-///     try block.give(to: applier)                     // possibly on another thread
+///     try block.send(to: applier)                     // possibly on another thread
 ///
 /// Layout: the JSON itself, and a slot of 12 bytes for each column that is present; there are no allocations for entities or columns. Memory: at
 /// most four times the JSON. Reusable: the next ``MemberReader/inflate(_:entry:name:into:)`` and parse overwrite it. Moves between threads, one
@@ -53,7 +53,7 @@ package final class EntityBlock: @unchecked Sendable {
     /// Passes every entity to the sink, in the block's order. Can be repeated.
     ///
     /// - Throws: what the sink throws.
-    package func give(to sink: any EntitySink) throws {
+    package func send(to sink: any EntitySink) throws {
         // Local copies, because each access to a class's property has a runtime check.
         let slots = slots, row = row, columnCount = columnCount
         let raw = UnsafeRawPointer(raw.base), scratch = UnsafeRawPointer(scratch.base)
@@ -66,7 +66,7 @@ package final class EntityBlock: @unchecked Sendable {
                 row[Int(slot.pointee.column)] = slot.pointee.value(raw: raw, scratch: scratch)
                 slot += 1
             } while slot < end && !slot.pointee.beginsEntity
-            try sink.take(UnsafeBufferPointer(start: row, count: columnCount))
+            try sink.receive(UnsafeBufferPointer(start: row, count: columnCount))
             var used = first
             while used < slot {
                 row[Int(used.pointee.column)] = .null
@@ -88,13 +88,13 @@ package final class EntityBlock: @unchecked Sendable {
     /// Passes the entity in a range of slots to the sink.
     ///
     /// - Parameter base: the values of the columns that it does not name; nil if they are NULL.
-    func give(slots range: Range<Int>, over base: UnsafeBufferPointer<ColumnValue>? = nil, to sink: any EntitySink) throws {
+    func send(slots range: Range<Int>, over base: UnsafeBufferPointer<ColumnValue>? = nil, to sink: any EntitySink) throws {
         row.initialize(repeating: .null, count: columnCount)
         if let first = base?.baseAddress { row.update(from: first, count: columnCount) }
         for slot in range {
             row[Int(slots[slot].column)] = slots[slot].value(raw: UnsafeRawPointer(raw.base), scratch: UnsafeRawPointer(scratch.base))
         }
-        try sink.take(UnsafeBufferPointer(start: row, count: columnCount))
+        try sink.receive(UnsafeBufferPointer(start: row, count: columnCount))
     }
 
     /// Removes all contents, including the JSON, so that the block can be filled again. Frees memory that an unusually large entity needed.

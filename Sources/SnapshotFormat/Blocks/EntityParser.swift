@@ -48,7 +48,7 @@ final class EntityParser {
         return try parseAnyOrder(scanner, at: start, into: block)
     }
 
-    func note(keySlot: Int) { self.keySlot = keySlot }
+    func record(keySlot: Int) { self.keySlot = keySlot }
 
     /// Parses a canonical entity; nil if anything is unexpected.
     private func parseCanonical(_ scanner: JSONScanner, at start: Int, into block: EntityBlock) -> Int? {

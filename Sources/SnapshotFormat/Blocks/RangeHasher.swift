@@ -31,7 +31,7 @@ package final class RangeHasher: EntitySink {
         expected = entry
     }
 
-    package func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
+    package func receive(_ values: UnsafeBufferPointer<ColumnValue>) throws {
         guard let expected, count < expected.count, buffer.count <= expected.member.rawLength, values.count == plan.count else { throw Differs() }
         if count > 0 { withUnsafeBytes(of: Self.separator) { buffer.append($0) } }
         do {

@@ -4,7 +4,7 @@ package import StrictText
 /// Encodes a change asset's JSON: the container's layout, with only the entities that one commit changed.
 ///
 ///     let encoder = ChangeEncoder(schema: schema, syncTimestamp: now, after: "00000000000000000002-c13a870d")
-///     try rows.give(to: encoder)                       // in key order
+///     try rows.send(to: encoder)                       // in key order
 ///     let text = try encoder.end(tail)                 // tombstones and instants of the changes
 ///     let member = try MemberCompressor(boxes: asset.boxes).compress(text.bytes)
 ///
@@ -41,7 +41,7 @@ package final class ChangeEncoder: EntitySink {
     /// Takes the next changed entity. Its key must be greater than the previous one.
     ///
     /// - Throws: ``SyncError`` with `.badRow`, `.outOfOrder` or `.tooLarge`.
-    package func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
+    package func receive(_ values: UnsafeBufferPointer<ColumnValue>) throws {
         try entities.withKey(values, using: &keyBytes) { key in
             guard last.isBefore(key) else {
                 throw SyncError(format: .misuse, at: entities.place(values, plan.keyIndex), "the key does not come after the one before")
@@ -49,13 +49,13 @@ package final class ChangeEncoder: EntitySink {
             var cursor = ByteCursor(text)
             cursor.append(count == 0 ? "\n" : ",\n")
             cursor.finish()
-            if let changed { try take(values, changed) } else { try entities.encode(values, into: text) }
+            if let changed { try receive(values, changed) } else { try entities.encode(values, into: text) }
             last.remember(key)
         }
         count += 1
     }
 
-    private func take(_ values: UnsafeBufferPointer<ColumnValue>, _ changed: Set<Int>) throws {
+    private func receive(_ values: UnsafeBufferPointer<ColumnValue>, _ changed: Set<Int>) throws {
         func append(_ body: (inout ByteCursor) -> Void) {
             var cursor = ByteCursor(text)
             body(&cursor)

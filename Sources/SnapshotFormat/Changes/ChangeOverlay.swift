@@ -5,7 +5,7 @@ package import StrictText
 ///
 ///     var overlay = ChangeOverlay(schema: schema)
 ///     for set in sets { overlay.add(set) }                     // oldest first: the later change wins
-///     try overlay.give(block, upTo: nextFirstKey, to: sink)    // each block of the snapshot, in order
+///     try overlay.send(block, upTo: nextFirstKey, to: sink)    // each block of the snapshot, in order
 ///
 /// Memory: the sets. One thread at a time.
 package struct ChangeOverlay {
@@ -68,13 +68,13 @@ package struct ChangeOverlay {
     /// Passes on the entity of a key, as the changes have it; nothing if it was deleted or not changed.
     ///
     /// - Parameter base: the entity as the snapshot has it; nil if it does not.
-    private func give(_ key: EntityKey, over base: UnsafeBufferPointer<ColumnValue>?, to sink: any EntitySink) throws {
+    private func send(_ key: EntityKey, over base: UnsafeBufferPointer<ColumnValue>?, to sink: any EntitySink) throws {
         guard let place = places[key], case .present = place.change else { return }
         var first: ChangeSet.Layer?
         for one in place.layers.reversed() { first = sets[one.set].layer(one.entity, over: first ?? sink) }
-        guard place.isPartial else { return try first?.give() ?? () }
+        guard place.isPartial else { return try first?.send() ?? () }
         guard let base else { throw missing(key) }
-        try first?.take(base)
+        try first?.receive(base)
     }
 
     private func missing(_ key: EntityKey) -> SyncError {
@@ -87,15 +87,15 @@ package struct ChangeOverlay {
     ///   - block: the block; nil if the snapshot has no blocks.
     ///   - first: the start of the range; nil for the first block, whose range begins before all keys.
     ///   - next: the next block's first key; nil for the last block.
-    package func give(_ block: EntityBlock?, from first: EntityKey?, upTo next: EntityKey?, to sink: any EntitySink) throws {
+    package func send(_ block: EntityBlock?, from first: EntityKey?, upTo next: EntityKey?, to sink: any EntitySink) throws {
         let touched = keys(from: first, upTo: next)
         guard let block else {
-            for key in touched { try give(key, over: nil, to: sink) }
+            for key in touched { try send(key, over: nil, to: sink) }
             return
         }
-        if touched.isEmpty { return try block.give(to: sink) }
-        let merging = MergingSink(touched, schema.keyShape, to: sink) { try give($0, over: $1, to: sink) }
-        try block.give(to: merging)
+        if touched.isEmpty { return try block.send(to: sink) }
+        let merging = MergingSink(touched, schema.keyShape, to: sink) { try send($0, over: $1, to: sink) }
+        try block.send(to: merging)
         try merging.finish()
     }
 
@@ -127,10 +127,10 @@ private final class MergingSink: EntitySink {
         self.give = give
     }
 
-    func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
-        guard let key = keyShape.key(of: values) else { return try sink.take(values) }
+    func receive(_ values: UnsafeBufferPointer<ColumnValue>) throws {
+        guard let key = keyShape.key(of: values) else { return try sink.receive(values) }
         while let next = waiting.first, next < key { try give(waiting.removeFirst(), nil) }
-        if waiting.first == key { try give(waiting.removeFirst(), values) } else { try sink.take(values) }
+        if waiting.first == key { try give(waiting.removeFirst(), values) } else { try sink.receive(values) }
     }
 
     func finish() throws {

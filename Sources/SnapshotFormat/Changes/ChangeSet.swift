@@ -6,7 +6,7 @@ package import StrictText
 ///
 ///     let changes = try ChangeSet(compressed, entry: entry, schema: schema, name: "changes 14 of notifications")
 ///     for key in changes.keys { … }
-///     try changes.give(to: applier) { key, sink in try rows.give(key, to: sink) }
+///     try changes.send(to: applier) { key, sink in try rows.send(key, to: sink) }
 ///
 /// Entities and tombstones are in key order, and no key is in both. Memory: the JSON and its slots.
 package final class ChangeSet: @unchecked Sendable {
@@ -53,7 +53,7 @@ package final class ChangeSet: @unchecked Sendable {
         }
 
         let keys = EntityKeys(schema)
-        try block.give(to: keys)
+        try block.send(to: keys)
         entityKeys = keys.keys
         entities = block
         let bounds = block.entityBounds()
@@ -72,13 +72,13 @@ package final class ChangeSet: @unchecked Sendable {
             tail, .init(schema, columns: nil, at: syncTimestamp),
             visitor: .init(
                 held: { key, entity in
-                    held.append((key, try EntityDocument.make(schema) { try entity.give(to: $0) } ?? ""))
-                    try entity.give(to: own)
+                    held.append((key, try EntityDocument.make(schema) { try entity.send(to: $0) } ?? ""))
+                    try entity.send(to: own)
                 },
                 deletion: { deletions.append(($0, $1)) },
                 instant: { part, key, at in if let at { instants[key, default: RowInstants()].set(part, at) } else { undated.append((key, part)) } }))
         if !undated.isEmpty {
-            try block.give(to: own)
+            try block.send(to: own)
             for (key, part) in undated {
                 guard schema.timestampIndex.flatMap({ partial[key]?.contains($0) }) ?? true else {
                     throw SyncError(format: .damaged, at: name, "a partial entity without its timestamp has an instant that only the timestamp says")
@@ -101,11 +101,11 @@ package final class ChangeSet: @unchecked Sendable {
     /// Passes on the entities, in key order.
     ///
     /// - Parameter base: passes the entity with that key on as it is in the version before; called for partial entities.
-    package func give(to sink: any EntitySink, over base: (EntityKey, any EntitySink) throws -> Void) throws {
-        guard !partial.isEmpty else { return try entities.give(to: sink) }
+    package func send(to sink: any EntitySink, over base: (EntityKey, any EntitySink) throws -> Void) throws {
+        guard !partial.isEmpty else { return try entities.send(to: sink) }
         for (number, key) in entityKeys.enumerated() {
             let layer = layer(number, over: sink)
-            if partial[key] == nil { try layer.give() } else { try base(key, layer) }
+            if partial[key] == nil { try layer.send() } else { try base(key, layer) }
         }
     }
 
@@ -120,10 +120,10 @@ package final class ChangeSet: @unchecked Sendable {
 
         init(_ block: EntityBlock, _ slots: Range<Int>, over sink: any EntitySink) { (self.block, self.slots, self.sink) = (block, slots, sink) }
 
-        func take(_ values: UnsafeBufferPointer<ColumnValue>) throws { try block.give(slots: slots, over: values, to: sink) }
+        func receive(_ values: UnsafeBufferPointer<ColumnValue>) throws { try block.send(slots: slots, over: values, to: sink) }
 
         /// Passes on the entity alone, which is whole.
-        func give() throws { try block.give(slots: slots, to: sink) }
+        func send() throws { try block.send(slots: slots, to: sink) }
     }
 }
 

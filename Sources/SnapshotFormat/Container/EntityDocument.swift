@@ -1,6 +1,5 @@
 package import SnapshotModel
 package import StrictText
-internal import StrictText
 
 /// One entity as JSON text outside a container, as in messages, and in the database for entities that are not in their table.
 package enum EntityDocument {
@@ -18,9 +17,9 @@ package enum EntityDocument {
     /// - Returns: the names of fields that the schema does not have, which were skipped.
     /// - Throws: ``SyncError`` with `.badEntity` if the text is not exactly one entity of the schema; what a sink throws.
     @discardableResult
-    package static func give(_ text: String, of schema: DatasetSchema, to sinks: any EntitySink...) throws -> Set<String> {
+    package static func send(_ text: String, of schema: DatasetSchema, to sinks: any EntitySink...) throws -> Set<String> {
         try read(text, of: schema) { block in
-            for sink in sinks { try block.give(to: sink) }
+            for sink in sinks { try block.send(to: sink) }
             return block.unknownFieldNames
         }
     }
@@ -31,14 +30,14 @@ package enum EntityDocument {
     /// - Parameter others: the names of further columns.
     package static func widened(_ schema: DatasetSchema, for texts: [String], adding others: Set<ExactText> = []) throws -> DatasetSchema {
         let plain = schema.withoutShapes
-        let fields = texts.reduce(into: others) { $0.formUnion(((try? give($1, of: plain)) ?? []).map(\.exact)) }
+        let fields = texts.reduce(into: others) { $0.formUnion(((try? send($1, of: plain)) ?? []).map(\.exact)) }
         let added = fields.subtracting(schema.columns.map(\.name.exact)).sorted()
         return added.isEmpty ? schema : try schema.with(columns: schema.columns + added.map { DatasetColumn($0.text, isOptional: true) })
     }
 
     /// Parses a text as an entity and passes it on as a block.
     ///
-    /// - Throws: ``SyncError`` as ``give(_:of:to:)`` does; what `body` throws.
+    /// - Throws: ``SyncError`` as ``send(_:of:to:)`` does; what `body` throws.
     package static func read<T>(_ text: String, of schema: DatasetSchema, _ body: (EntityBlock) throws -> T) throws -> T {
         let reader = EntityReader(schema)
         var text = text
@@ -53,7 +52,7 @@ package enum EntityDocument {
 
         init(_ schema: DatasetSchema) { encoder = EntityEncoder(SchemaPlan(schema)) }
 
-        func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
+        func receive(_ values: UnsafeBufferPointer<ColumnValue>) throws {
             buffer.clear()
             try encoder.encode(values, into: buffer)
             text = String(decoding: buffer.bytes, as: UTF8.self)
@@ -110,7 +109,7 @@ package final class EntityText: EntitySink {
     /// The text since the last ``clear()``, including separators.
     package var bytes: UnsafeRawBufferPointer { buffer.bytes }
 
-    package func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
+    package func receive(_ values: UnsafeBufferPointer<ColumnValue>) throws {
         separate()
         try encoder.encode(values, into: buffer)
     }

@@ -26,7 +26,7 @@ extension EntityParser {
                 last = index
                 position = try value(scanner, after: colon, of: index, firstSlot: firstSlot, into: block)
             } else {
-                try note(unknown: try grammar { () throws(JSONFault) in try scanner.unescape(name, nameEnd - 1) }, &unknown, block)
+                try record(unknown: try grammar { () throws(JSONFault) in try scanner.unescape(name, nameEnd - 1) }, &unknown, block)
                 position = try grammar { () throws(JSONFault) in try scanner.skipValue(scanner.skipSpace(colon + 1)) }
                 position = scanner.skipSpace(position)
             }
@@ -55,7 +55,7 @@ extension EntityParser {
             let found = try grammar { () throws(JSONFault) in try column(scanner, from: name, to: end, after: 0) }
             guard let index = found else {
                 var names: Set<[UInt8]> = []
-                try note(unknown: try grammar { () throws(JSONFault) in try scanner.unescape(name, end) }, &names, block)
+                try record(unknown: try grammar { () throws(JSONFault) in try scanner.unescape(name, end) }, &names, block)
                 continue
             }
             guard whole.columns[index].isOptional, !block.columns(slots: firstSlot..<block.slotCount).contains(index) else {
@@ -68,7 +68,7 @@ extension EntityParser {
         return position + 1
     }
 
-    private func note(unknown name: [UInt8], _ names: inout Set<[UInt8]>, _ block: EntityBlock) throws(EntityFault) {
+    private func record(unknown name: [UInt8], _ names: inout Set<[UInt8]>, _ block: EntityBlock) throws(EntityFault) {
         guard names.insert(name).inserted else { throw EntityFault("an unknown field stands twice") }
         if block.unknownFieldNames.count < EntityBlock.unknownFieldLimit {
             block.unknownFieldNames.insert(String(decoding: name, as: UTF8.self))
@@ -104,7 +104,7 @@ extension EntityParser {
         case nil, .integer, .boolean, .real, .blob:
             (slot, end) = try scalar(scanner, at: start, of: index, beginsEntity: beginsEntity, to: block.scratch)
         }
-        if index == plan.keyIndex { note(keySlot: block.slotCount) }
+        if index == plan.keyIndex { record(keySlot: block.slotCount) }
         (block.slots + block.slotCount).initialize(to: slot)
         block.slotCount += 1
         return scanner.skipSpace(end)

@@ -32,7 +32,7 @@ package final class EntityStates: EntitySink {
         self.isWanted = isWanted
     }
 
-    package func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
+    package func receive(_ values: UnsafeBufferPointer<ColumnValue>) throws {
         guard let key = plan.keyShape.key(of: values) else {
             keylessCount += 1
             return
@@ -70,7 +70,7 @@ package final class EntityKeys: EntitySink {
     /// Forgets the keys.
     package func clear() { keys.removeAll(keepingCapacity: true) }
 
-    package func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
+    package func receive(_ values: UnsafeBufferPointer<ColumnValue>) throws {
         if let key = keyShape.key(of: values) { keys.append(key) }
     }
 }

@@ -23,7 +23,7 @@ package final class LateTimestamps: EntitySink {
         day = Array(latest.advanced(byMicroseconds: -2 * 86_400_000_000).description.utf8.prefix(10))
     }
 
-    package func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
+    package func receive(_ values: UnsafeBufferPointer<ColumnValue>) throws {
         if case .text(let text) = values[rowInstant.index], !day.lexicographicallyPrecedes(text.prefix(10)) { return }
         guard let own = rowInstant.instant(in: values), own > latest else { return }
         if let key = plan.keyShape.key(of: values) { keys.insert(key) }
@@ -47,7 +47,7 @@ package final class OwnInstants: EntitySink {
         self.latest = latest
     }
 
-    package func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
+    package func receive(_ values: UnsafeBufferPointer<ColumnValue>) throws {
         guard let own = rowInstant?.instant(in: values), let key = keyShape.key(of: values) else { return }
         instants[key] = latest.map { min(own, $0) } ?? own
     }

@@ -5,7 +5,7 @@ package import StrictText
 /// Reads a container that another program made: any key order, any white space, plain or gzip.
 ///
 ///     let reader = ContainerReader(schemas: schemas) { try file.read(into: $0) }
-///     while let block = try reader.next() { try block.give(to: applier) }
+///     while let block = try reader.next() { try block.send(to: applier) }
 ///     let timestamp = reader.syncTimestamp, count = reader.recordCount
 ///
 /// It returns blocks of about 256 KiB of JSON, with the entities in the file's order, which need not be key order. It does not detect duplicate

@@ -5,7 +5,7 @@ import StrictText
 /// Reads a snapshot asset from end to end on one thread and checks every byte: for inspection, small assets, and `verify`.
 ///
 ///     let reader = try SnapshotReader(index: index, schema: schema) { offset, target in try file.read(at: offset, into: target) }
-///     while let block = try reader.next() { try block.give(to: sink) }
+///     while let block = try reader.next() { try block.send(to: sink) }
 ///     let tail = try reader.tail()
 ///
 /// Memory: one block. To read faster on several cores, give each a ``MemberReader`` and a ``BlockParser``.

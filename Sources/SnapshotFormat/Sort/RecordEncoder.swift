@@ -74,7 +74,7 @@ package final class RecordEncoder: EntitySink {
     ///
     /// - Throws: ``SyncError`` with `.badRow` or `.tooLarge`, naming dataset, key and column, or what `spill` throws. The encoder is unusable
     ///   after an error.
-    package func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
+    package func receive(_ values: UnsafeBufferPointer<ColumnValue>) throws {
         sortKey.removeAll(keepingCapacity: true)
         try entities.withKey(values, using: &keyBytes) { SortKey.append($0, to: &sortKey) }
         try sortKey.withUnsafeBytes { try add(values, key: $0) }

@@ -39,7 +39,7 @@ package final class RecordSorter {
     /// Passes the entities of the loaded range on, in key order.
     ///
     /// - Parameter isSingle: whether the dataset's key has one column.
-    package func give(to blocks: BlockStream, isSingle: Bool) throws {
+    package func send(to blocks: BlockStream, isSingle: Bool) throws {
         let bytes = memory.buffer.bytes
         for entry in entries {
             let offset = Int(entry.offset)

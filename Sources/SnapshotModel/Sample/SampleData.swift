@@ -2,7 +2,7 @@ import StrictText
 
 /// Generated buckets and notifications that look like real ones, the same for the same seed.
 ///
-///     try SampleData(notifications: 150, buckets: 8, seed: 1).giveNotifications(to: applier)
+///     try SampleData(notifications: 150, buckets: 8, seed: 1).sendNotifications(to: applier)
 ///
 /// Entities are generated in the order of their dates, with random keys, as an application would insert them. Memory: one entity.
 package struct SampleData {
@@ -18,7 +18,7 @@ package struct SampleData {
     }
 
     /// Passes the buckets to a sink, with the columns in the order of ``DatasetSchema/buckets``.
-    package func giveBuckets(to sink: any EntitySink) throws {
+    package func sendBuckets(to sink: any EntitySink) throws {
         var random = random
         for (index, id) in bucketIDs.enumerated() {
             let time = OwnedValue(Self.start.advanced(byMicroseconds: Int64(index) * 10_000_000_000).description)
@@ -26,12 +26,12 @@ package struct SampleData {
                 id, OwnedValue(random.words(1...3)), OwnedValue(random.maybe(60) { $0.words(3...9) }), OwnedValue(random.maybe(80) { "#\($0.hex(6))" }),
                 OwnedValue(random.maybe(50) { $0.url() }), time, time, random.maybe(97) { .integer($0.happens(percent: 3) ? 1 : 0) } ?? .null,
             ]
-            try entity.lending(sink.take)
+            try entity.lending(sink.receive)
         }
     }
 
     /// Passes the notifications to a sink, with the columns in the order of ``DatasetSchema/notifications``.
-    package func giveNotifications(to sink: any EntitySink) throws {
+    package func sendNotifications(to sink: any EntitySink) throws {
         // Another stream of numbers, so that the notifications do not depend on how many numbers the buckets use.
         var first = random
         var random = SeededGenerator(seed: first.next())
@@ -49,7 +49,7 @@ package struct SampleData {
                 json(random.list(percent: 40) { #"{"mediaType":"IMAGE","url":"\#($0.url())","name":"\#($0.word())"}"# }),
                 json(random.list(percent: 50) { $0.action() }), random.maybe(30) { json($0.action()) } ?? .null,
             ]
-            try entity.lending(sink.take)
+            try entity.lending(sink.receive)
         }
     }
 

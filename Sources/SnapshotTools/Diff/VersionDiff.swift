@@ -59,13 +59,13 @@ struct VersionDiff: Sendable {
     }
 
     private func local(_ number: Int, isFlipped: Bool, _ take: @escaping Take) async throws -> DiffReport {
-        guard let device = inspector.device else {
+        guard let context = inspector.context else {
             throw SyncError(.refused, step: .read, at: "diff", "local needs a database", hint: "give the database instead of the location").asSlip
         }
         let state = try await inspector.records(at: number)
-        let schemas = device.settings.datasets.filter { dataset == nil || $0.name == dataset }
+        let schemas = context.settings.datasets.filter { dataset == nil || $0.name == dataset }
         guard !schemas.isEmpty else { throw missing(state) }
-        let session = try ReadSession(device.database, readers: WorkerThreads.count)
+        let session = try ReadSession(context.database, readers: WorkerThreads.count)
         defer { session.end() }
         var counts: [DiffReport.Dataset] = []
         for schema in schemas {
@@ -139,7 +139,7 @@ extension DatasetVersion {
         let common = Set(before.filter { $0.hash != nil }).intersection(after)
         let cursor = try left?.cursor(before.indices.filter { !common.contains(before[$0]) })
         let merge = EntityMerge(schema: schema, left: { try cursor?.next() }, differ)
-        try right?.read(after.indices.filter { !common.contains(after[$0]) }) { try $0.give(to: merge) }
+        try right?.read(after.indices.filter { !common.contains(after[$0]) }) { try $0.send(to: merge) }
         try merge.finish()
         return merge.equalCount + common.reduce(0) { $0 + $1.count }
     }

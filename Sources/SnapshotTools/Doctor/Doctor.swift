@@ -81,12 +81,12 @@ extension SyncEngine {
                     facts.directory?.isSaidReplicated = try database.read { try $0.settings.operatorSettings().isReplicated }
                 }
                 if let bucket = backend as? ObjectCloud { facts.bucket = await BucketFacts(bucket, triesOut: publishes) }
-                var device = try device(settings, cloud)
-                device.signedZone = signedZone
+                var context = try context(settings, cloud)
+                context.signedZone = signedZone
                 for earlier in try database.read({ try $0.state.earlierZones() }) {
                     facts.leftZones.append(await LeftZoneFacts(ZoneID(earlier.zone, scope: zone.scope), before: zone, in: backend))
                 }
-                return try await ZoneSurvey(cloud, zone, device: device, applied: applied, now: now())
+                return try await ZoneSurvey(cloud, zone, context: context, applied: applied, now: now())
             }
         }
         return Doctor(database: database.path, cloud: path, zone: zone).report(facts, own: settings.device)
@@ -104,7 +104,7 @@ extension SnapshotInspector {
                 facts.directory = await DirectoryFacts(directory, zone: zone, publishes: false, triesOut: false, device: nil)
             }
             if let bucket = cloud as? ObjectCloud { facts.bucket = await BucketFacts(bucket, triesOut: false) }
-            return try await ZoneSurvey(cloud, zone, device: nil, applied: nil, now: .now)
+            return try await ZoneSurvey(cloud, zone, context: nil, applied: nil, now: .now)
         }
         return Doctor(database: nil, cloud: path, zone: zone).report(facts, own: nil)
     }

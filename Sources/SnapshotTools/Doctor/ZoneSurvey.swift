@@ -31,7 +31,7 @@ struct ZoneSurvey: Sendable {
     /// Reads the facts about a zone.
     ///
     /// - Throws: ``SyncError`` if the zone does not exist or cannot be opened.
-    init(_ cloud: CloudDatabase, _ zone: ZoneID, device: SyncContext?, applied: AppliedVersion?, now: Instant) async throws {
+    init(_ cloud: CloudDatabase, _ zone: ZoneID, context: SyncContext?, applied: AppliedVersion?, now: Instant) async throws {
         info = try await cloud.zone(zone)
         // List the files first. A file that is published during the survey is then not in the listing, so it cannot be taken for an unneeded
         // one.
@@ -39,9 +39,9 @@ struct ZoneSurvey: Sendable {
         state = await DoctorFacts.look(.fetch) { try await cloud.records(in: zone) }
         commits = await DoctorFacts.look(.fetch) { try await cloud.history(in: zone) }
         devices = await DoctorFacts.look(.fetch) { try await cloud.deviceReports(in: zone) }
-        let backend: CloudDatabase = device?.signedZone?.cloud ?? cloud
-        signature = try? await SignatureReport(backend, zone, own: device?.signedZone?.authority.knowledge.own)
-        if let signed = device?.signedZone {
+        let backend: CloudDatabase = context?.signedZone?.cloud ?? cloud
+        signature = try? await SignatureReport(backend, zone, own: context?.signedZone?.authority.knowledge.own)
+        if let signed = context?.signedZone {
             keys = await DoctorFacts.look(.open) {
                 _ = try signed.authority.signer()
                 if let keys = signed.keys, try keys.isKnown() { _ = try keys.newest() }
@@ -51,7 +51,7 @@ struct ZoneSurvey: Sendable {
             keys = nil
         }
         // The pins of a sealed zone are sealed as well, so reading them needs a device.
-        if let newest = try? state.get(), !info.isSealed || device != nil {
+        if let newest = try? state.get(), !info.isSealed || context != nil {
             pins = await DoctorFacts.look(.fetch) { try await PinnedVersions(newest.pins, in: cloud, zone) }
         } else {
             pins = nil

@@ -61,10 +61,10 @@ extension SnapshotInspector {
     /// The edits in the mailbox and, with a database, those that it handed over.
     public func messages() async throws -> MessagesReport {
         try await WorkerThreads.host {
-            let datasets = device?.settings.datasets
+            let datasets = context?.settings.datasets
             let mailbox = try await cloud.mailbox(in: zone)
             let (sent, file, removed) =
-                try device?.database.read { (try $0.sentEdits.all(), try $0.sentEdits.file(), try $0.state.removedColumns(of: datasets ?? [])) } ?? (
+                try context?.database.read { (try $0.sentEdits.all(), try $0.sentEdits.file(), try $0.state.removedColumns(of: datasets ?? [])) } ?? (
                     [], nil, [:]
                 )
             var waiting: [MessagesReport.Edit] = []
@@ -72,7 +72,7 @@ extension SnapshotInspector {
             for found in mailbox.messages {
                 let place = "\(zone)/messages/\(found.sender)/\(found.id).json"
                 do {
-                    let decided = try device?.database.read { try $0.decidedEdits.number(of: found.sender) } ?? 0
+                    let decided = try context?.database.read { try $0.decidedEdits.number(of: found.sender) } ?? 0
                     let message = try ReceivedMessage(found, datasets: datasets, removed: removed, decided: decided)
                     waiting += message.edits.map { MessagesReport.Edit($0, of: found.sender, isDecided: $0.number <= decided) }
                     if let fault = message.fault { setAside.append(MessagesReport.SetAside(file: place, reason: fault.reason)) }
@@ -80,20 +80,20 @@ extension SnapshotInspector {
                     setAside.append(MessagesReport.SetAside(file: place, reason: fault.reason))
                 }
             }
-            let isReader = device.map { !$0.settings.role.publishes } ?? false
+            let isReader = context.map { !$0.settings.role.publishes } ?? false
             return MessagesReport(
                 zone: zone.name, waiting: waiting, setAside: setAside,
-                sent: isReader ? sent.map { MessagesReport.Edit($0, of: device?.settings.device ?? "", isDecided: false) } : [],
+                sent: isReader ? sent.map { MessagesReport.Edit($0, of: context?.settings.device ?? "", isDecided: false) } : [],
                 isMissing: isReader && !sent.isEmpty
                     && !mailbox.messages.contains { $0.id == file?.id && (try? ReceivedMessage($0, datasets: nil))?.edits.map(\.number) == file?.numbers },
-                kept: try device.map(kept) ?? [])
+                kept: try context.map(kept) ?? [])
         }
     }
 
-    private func kept(_ device: SyncContext) throws -> [MessagesReport.Kept] {
-        guard !device.settings.role.publishes else { return [] }
-        return try device.database.read { transaction in
-            try device.settings.datasets.flatMap { try transaction.sentEdits.kept(of: $0) }.map {
+    private func kept(_ context: SyncContext) throws -> [MessagesReport.Kept] {
+        guard !context.settings.role.publishes else { return [] }
+        return try context.database.read { transaction in
+            try context.settings.datasets.flatMap { try transaction.sentEdits.kept(of: $0) }.map {
                 MessagesReport.Kept(dataset: $0.dataset, entityId: $0.key?.plainText, operation: $0.operation, columns: $0.columns, reason: $0.sentence)
             }
         }

@@ -15,10 +15,10 @@ public struct SnapshotInspector: Sendable {
     package let cloud: CloudDatabase
     package let zone: ZoneID
     let applied: AppliedVersion?
-    let device: SyncContext?
+    let context: SyncContext?
 
-    init(cloud: CloudDatabase, zone: ZoneID, applied: AppliedVersion?, device: SyncContext?) {
-        (self.cloud, self.zone, self.applied, self.device) = (cloud, zone, applied, device)
+    init(cloud: CloudDatabase, zone: ZoneID, applied: AppliedVersion?, context: SyncContext?) {
+        (self.cloud, self.zone, self.applied, self.context) = (cloud, zone, applied, context)
     }
 
     /// Opens a location without a database.
@@ -27,7 +27,7 @@ public struct SnapshotInspector: Sendable {
     public init(cloud path: String, zone: String? = nil) async throws {
         let cloud = try SyncError.at(.open) { try CloudLocation.open(path) }
         let name = if let zone { zone } else { try await cloud.zoneName() }
-        self.init(cloud: cloud, zone: ZoneID(name), applied: nil, device: nil)
+        self.init(cloud: cloud, zone: ZoneID(name), applied: nil, context: nil)
     }
 
     /// The zone's kept versions and pins, newest first.
@@ -79,7 +79,7 @@ public struct SnapshotInspector: Sendable {
     }
 
     /// The database, or without one the cloud, for a command in a hint.
-    package var location: String { device?.database.path ?? cloud.location }
+    package var location: String { context?.database.path ?? cloud.location }
 
     package func records(at version: Int?) async throws -> ZoneState {
         let state = try await VersionFinder(cloud: cloud, zone: zone, token: applied?.token).state(of: version)
@@ -106,13 +106,13 @@ public struct SnapshotInspector: Sendable {
         if let reader = try? await cloud.openAsset(fields.dataFile, in: zone), let data = try? reader.index(), let index = try? SnapshotIndex.decode(data) {
             return try? index.schema(table: index.dataset)
         }
-        return device?.settings.datasets.first { $0.recordName == record.name }
+        return context?.settings.datasets.first { $0.recordName == record.name }
     }
 
     private func find(_ dataset: String, in state: ZoneState) throws -> CloudRecord {
         try refuseSealed(state)
         // A zone whose publisher has a dataset file describes no table: the record is found by its usual name or its own.
-        let described = (device?.settings.datasets.named(dataset) ?? (try? state.descriptions(in: zone))?.map(\.schema).named(dataset))?.recordName
+        let described = (context?.settings.datasets.named(dataset) ?? (try? state.descriptions(in: zone))?.map(\.schema).named(dataset))?.recordName
         let names = described.map { [$0] } ?? [dataset + "_data", dataset]
         guard let record = names.lazy.compactMap({ state.record($0) }).first else {
             let known = state.records.filter { !$0.isOfVersions }.map(\.name).joined(separator: ", ")

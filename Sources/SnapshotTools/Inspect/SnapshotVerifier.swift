@@ -66,7 +66,7 @@ struct SnapshotVerifier: Sendable {
         if all {
             let kept = try await RetainedRecords.all(newest, in: inspector.cloud, inspector.zone) { try await inspector.records(at: $0) }
             (records, versions) = (kept.records, kept.versionCount)
-            findings.note(kept.pins)
+            findings.record(kept.pins)
         }
         let isSealed = records.contains { $0.0.isSealed }
         records.removeAll { $0.0.isOfVersions && !$0.0.isSealed }
@@ -75,17 +75,17 @@ struct SnapshotVerifier: Sendable {
         var localMatches: Bool?, localChanges: Int?
         var dangling: DanglingReport?
         if local {
-            if let device = inspector.device, inspector.applied == nil, problems.isEmpty {
+            if let context = inspector.context, inspector.applied == nil, problems.isEmpty {
                 // Nothing is damaged, and nothing can be said of the rows either.
                 throw SyncError(
-                    .nothingThere, step: .verify, at: device.database.path, "no version was imported or published here yet, so the rows cannot be compared",
+                    .nothingThere, step: .verify, at: context.database.path, "no version was imported or published here yet, so the rows cannot be compared",
                     hint: "run snapsync sync, then verify again")
             }
             let differences = try await compareLocal()
             localMatches = differences.isEmpty
-            localChanges = try inspector.device.map { device in
-                try device.database.read { transaction in
-                    try device.settings.datasets.reduce(0) { try $0 + transaction.changeLog.summary(of: $1).count }
+            localChanges = try inspector.context.map { context in
+                try context.database.read { transaction in
+                    try context.settings.datasets.reduce(0) { try $0 + transaction.changeLog.summary(of: $1).count }
                 }
             }
             problems += differences
@@ -140,7 +140,7 @@ struct SnapshotVerifier: Sendable {
                     let version = try await DatasetVersion(record, as: schema, in: inspector.cloud, zone: inspector.zone), keys = EntityKeys(schema)
                     try version.readChanged {
                         keys.clear()
-                        try $0.give(to: keys)
+                        try $0.send(to: keys)
                     }
                 }
                 return VerifyReport.Asset(name: change.place, file: file.path, recordCount: count, size: file.byteCount, blocks: 0)
@@ -176,7 +176,7 @@ struct SnapshotVerifier: Sendable {
                 count += block.count
                 if !named.isEmpty {
                     keys.clear()
-                    try block.give(to: keys)
+                    try block.send(to: keys)
                     for key in keys.keys { try named.take(key) }
                 }
                 progress?(SyncProgress(step: .verify, dataset: asset.index.dataset, entityCount: count, expectedCount: asset.index.recordCount))
@@ -206,30 +206,30 @@ struct SnapshotVerifier: Sendable {
 
     /// Searches the local tables for foreign keys that refer to missing rows.
     private func findDangling() async throws -> DanglingReport? {
-        guard let device = inspector.device else { return nil }
-        return try device.database.read {
-            DanglingReport(try $0.references.danglingRows(of: device.settings.datasets, limit: DanglingReport.limit), in: device.database.path)
+        guard let context = inspector.context else { return nil }
+        return try context.database.read {
+            DanglingReport(try $0.references.danglingRows(of: context.settings.datasets, limit: DanglingReport.limit), in: context.database.path)
         }
     }
 
     /// Compares the local rows, block by block, with the applied version and the tracked changes.
     private func compareLocal() async throws -> [String] {
-        guard let device = inspector.device else {
+        guard let context = inspector.context else {
             throw SyncError(.refused, step: .verify, at: "check", "--local needs a database", hint: "give the database instead of the location").asSlip
         }
         guard let applied = inspector.applied else {
-            return ["\(device.database.path): no version was imported or published here yet, so the rows cannot be compared"]
+            return ["\(context.database.path): no version was imported or published here yet, so the rows cannot be compared"]
         }
         let state = try await inspector.records(at: applied.number)
         var problems: [String] = []
-        for schema in device.settings.datasets {
+        for schema in context.settings.datasets {
             guard let record = state.record(schema.recordName) else { continue }
             let version = try await DatasetVersion(record, as: schema, in: inspector.cloud, zone: inspector.zone)
-            let difference = try version.firstUntrackedDifference(in: device.database)
+            let difference = try version.firstUntrackedDifference(in: context.database)
             guard let difference else { continue }
             problems.append(difference)
             // The tracked changes are not reliable any more, so the next sync compares all rows.
-            try device.database.write { try $0.tracking.setIncomplete(of: schema) }
+            try context.database.write { try $0.tracking.setIncomplete(of: schema) }
         }
         return problems
     }
@@ -255,17 +255,17 @@ struct VerifyFindings {
         do {
             if let asset = try await body() { sound.append(asset) }
         } catch let error as DamagedBlocks {
-            note(file, of: record, version: version, error.described, blocks: error.blocks)
+            self.record(file, of: record, version: version, error.described, blocks: error.blocks)
         } catch {
             let error = SyncError(error, step: .fetch)
             if error.cloud?.isArriving == true { return arriving.append("version \(version), \(record.name) (\(file)): \(error)") }
             guard error.code == .dataRefused || error.code == .tryAgainLater else { throw error }
-            note(file, of: record, version: version, error, blocks: [])
+            self.record(file, of: record, version: version, error, blocks: [])
         }
     }
 
     /// Records the pins whose checkpoints are missing or damaged.
-    mutating func note(_ pins: PinnedVersions) {
+    mutating func record(_ pins: PinnedVersions) {
         let faults = pins.unreadable.map { ($0.pin, $0.error) } + pins.withoutCheckpoint.map { ($0, $0.checkpointIsMissing) }
         for (pin, error) in faults.sorted(by: { $0.0.version < $1.0.version }) {
             problems.append("\(error)")
@@ -273,7 +273,7 @@ struct VerifyFindings {
         }
     }
 
-    private mutating func note(_ file: String, of record: CloudRecord, version: Int, _ error: SyncError, blocks: [Int]) {
+    private mutating func record(_ file: String, of record: CloudRecord, version: Int, _ error: SyncError, blocks: [Int]) {
         problems.append("version \(version), \(record.name) (\(file)): \(error)")
         damaged.append(VerifyReport.Damaged(file: file, version: version, blocks: blocks))
     }

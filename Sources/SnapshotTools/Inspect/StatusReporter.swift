@@ -178,26 +178,26 @@ extension StatusReport {
 
 /// Collects a ``StatusReport``.
 struct StatusReporter: Sendable {
-    let device: SyncContext
+    let context: SyncContext
     let gate: GateReport
 
     func run() async throws -> StatusReport {
         var zone: ZoneFacts?, messages = MessageCounts(), problem: SyncError?
         if gate.isOpen {
             do {
-                let facts = try await ZoneFacts(device)
-                messages = try await MessageCounts(device)
+                let facts = try await ZoneFacts(context)
+                messages = try await MessageCounts(context)
                 zone = facts
             } catch { problem = SyncError(error, step: .fetch) }
         }
         var found = try report(zone, problem)
         found.messages = messages
-        found.copies = try await LocalBackups(device: device).all()
+        found.copies = try await LocalBackups(context: context).all()
         return found
     }
 
     private func report(_ zone: ZoneFacts?, _ problem: SyncError?) throws -> StatusReport {
-        let database = device.database, now = device.now()
+        let database = context.database, now = context.now()
         do {
             let journalMode = try database.journalMode()
             return try database.read {
@@ -205,7 +205,7 @@ struct StatusReporter: Sendable {
             }
         } catch {
             // A synced table that is gone has more to say than SQLite's words for it.
-            try MissingTables.verify(device.settings.datasets, of: device.settings, in: database)
+            try MissingTables.verify(context.settings.datasets, of: context.settings, in: database)
             throw error
         }
     }

@@ -46,7 +46,7 @@ extension SyncEngine {
     public func status() async throws -> StatusReport {
         try await WorkerThreads.host {
             let gate = try await gate.report()
-            return try await countingRequests { try await StatusReporter(device: deviceToLookAt(gate), gate: gate).run() }
+            return try await countingRequests { try await StatusReporter(context: contextToLookAt(gate), gate: gate).run() }
         }
     }
 
@@ -54,9 +54,9 @@ extension SyncEngine {
     public func inspector() async throws -> SnapshotInspector {
         try await WorkerThreads.host {
             try await gate.enter()
-            let device = try device()
+            let context = try context()
             return SnapshotInspector(
-                cloud: device.cloud, zone: device.zone, applied: try database.read { try $0.state.appliedHere() }, device: device)
+                cloud: context.cloud, zone: context.zone, applied: try database.read { try $0.state.appliedHere() }, context: context)
         }
     }
 }

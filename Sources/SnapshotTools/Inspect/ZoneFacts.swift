@@ -14,15 +14,15 @@ struct ZoneFacts: Sendable {
     /// The signature of the zone; nil if it is not signed.
     let signature: SignatureReport?
 
-    init(_ device: SyncContext) async throws {
-        let news = try await device.fetchUpstreamChanges(), newest = news.changes.token
+    init(_ context: SyncContext) async throws {
+        let news = try await context.fetchUpstreamChanges(), newest = news.changes.token
         self.newest = newest
-        state = try await device.cloud.records(in: device.zone, at: newest?.number, notBefore: nil)
-        reports = try await device.cloud.deviceReports(in: device.zone)
-        let signed = device.signedZone
-        signature = if let signed { try await SignatureReport(signed.cloud, device.zone, own: signed.authority.knowledge.own) } else { nil }
+        state = try await context.cloud.records(in: context.zone, at: newest?.number, notBefore: nil)
+        reports = try await context.cloud.deviceReports(in: context.zone)
+        let signed = context.signedZone
+        signature = if let signed { try await SignatureReport(signed.cloud, context.zone, own: signed.authority.knowledge.own) } else { nil }
         versions = try await DataVersions(
-            after: [news.applied?.number ?? 0] + reports.map { $0.token?.number ?? 0 }, upTo: newest, in: device.cloud, device.zone)
+            after: [news.applied?.number ?? 0] + reports.map { $0.token?.number ?? 0 }, upTo: newest, in: context.cloud, context.zone)
     }
 
     /// The size of a record's newest snapshot asset, in bytes; nil if there is none.

@@ -131,7 +131,7 @@ struct PlannedDataset {
     func add(_ key: EntityKey, _ change: String, localWins: Bool, reason: String, to tally: inout Tally) {
         let side: WritableKeyPath<Tally, SyncPlan.Counts> = !localWins ? \.local : publishes ? \.cloud : \.kept
         tally[keyPath: side].count(change)
-        if !localWins, change == "removed" { removals?.note(key, of: schema) }
+        if !localWins, change == "removed" { removals?.record(key, of: schema) }
         guard tally.items.count < limit else { return }
         let name = !localWins ? "local" : publishes ? "cloud" : "kept"
         tally.items.append(SyncPlan.Item(side: name, change: change, key: ReportedKey(key), wins: localWins ? "local" : "cloud", reason: reason))
@@ -180,7 +180,7 @@ private final class FirstKeys: EntitySink {
         self.limit = limit
     }
 
-    func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
+    func receive(_ values: UnsafeBufferPointer<ColumnValue>) throws {
         count += 1
         if keys.count < limit, let key = keyShape.key(of: values) { keys.append(key) }
     }
@@ -194,8 +194,8 @@ extension PlannedDataset {
     func planSingle(_ version: DatasetVersion) throws -> SyncPlan.Dataset {
         try loadTombstonesAndInstants(of: version)
         let here = EntityStates(schema: schema), there = EntityStates(schema: schema)
-        try transaction.rows.giveRows(of: schema, to: here)
-        try version.read(Array(version.runs().indices)) { try $0.give(to: there) }
+        try transaction.rows.sendRows(of: schema, to: here)
+        try version.read(Array(version.runs().indices)) { try $0.send(to: there) }
         let changes = Dictionary(
             try transaction.changeLog.changes(of: schema, in: KeyRange(number: 0, first: nil, next: nil)).map { ($0.key, $0) },
             uniquingKeysWith: { first, _ in first })

@@ -101,10 +101,10 @@ extension SyncEngine {
     public func plan(limit: Int = 10, asIfEnabled: Bool = false) async throws -> SyncPlan {
         try await WorkerThreads.host {
             await gate.askForEntitlement(asIfWanted: true)
-            let device = try device(asIfWanted: true)
+            let context = try context(asIfWanted: true)
             let isOff = try asIfEnabled ? nil : gate.standing().reason.map { "\($0.reason); \($0.hint)" }
             let audiences = try await forEachAudience { try await $0.plan(limit: limit) }
-            var plan = try await SyncPlanner(device: device, limit: limit, refusals: [isOff].compactMap(\.self)).run()
+            var plan = try await SyncPlanner(context: context, limit: limit, refusals: [isOff].compactMap(\.self)).run()
             plan.audiences = try audiences.map { try $0.get() }
             return plan
         }
@@ -142,8 +142,8 @@ extension SyncEngine {
     }
 
     private func verify(_ plan: SyncPlan, from path: String) async throws {
-        let device = try device()
-        let settings = device.settings
+        let context = try context()
+        let settings = context.settings
         guard plan.cloudUUID == settings.cloudUUID, plan.zone == settings.zone, plan.device == settings.device, plan.role == settings.role.rawValue else {
             throw SyncError(
                 .refused, step: .open, at: path, "the plan was made for another database, location or role",
@@ -155,10 +155,10 @@ extension SyncEngine {
                 .refused, step: .read, at: database.path, "this database was changed since the plan was made; nothing was done",
                 hint: "make a new plan and look at it")
         }
-        let newest = try await device.fetchUpstreamChanges().changes.token
+        let newest = try await context.fetchUpstreamChanges().changes.token
         guard newest?.number == plan.newestVersion, newest?.hash == plan.newestHash else {
             throw SyncError(
-                .refused, step: .fetch, at: device.zone.place, "another version was published since the plan was made; nothing was done",
+                .refused, step: .fetch, at: context.zone.place, "another version was published since the plan was made; nothing was done",
                 hint: "make a new plan and look at it")
         }
     }

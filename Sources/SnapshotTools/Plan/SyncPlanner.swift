@@ -9,7 +9,7 @@ import SyncRuns
 
 /// Makes a ``SyncPlan``. The import's own rules decide, in a transaction that is rolled back.
 struct SyncPlanner: Sendable {
-    let device: SyncContext
+    let context: SyncContext
     /// The maximum number of listed items for each dataset.
     let limit: Int
     /// Why a sync would not even begin, as sentences.
@@ -22,33 +22,33 @@ struct SyncPlanner: Sendable {
     }
 
     func run() async throws -> SyncPlan {
-        let settings = device.settings
-        try MissingTables.verify(settings.datasets, of: settings, in: device.database)
-        let applied = try device.database.read { try $0.state.applied() }
+        let settings = context.settings
+        try MissingTables.verify(settings.datasets, of: settings, in: context.database)
+        let applied = try context.database.read { try $0.state.applied() }
         let head = try await newestState(applied)
         var incoming: [Incoming] = []
         for schema in settings.datasets {
             var version: DatasetVersion?
             var isHere = false
             if let record = head.record(schema.recordName) {
-                version = try await DatasetVersion(record, as: schema, in: device.cloud, zone: device.zone).loaded()
+                version = try await DatasetVersion(record, as: schema, in: context.cloud, zone: context.zone).loaded()
                 isHere = applied.map { (Int(record.changeTag ?? "") ?? .max) <= $0.number } == true
             }
             incoming.append(Incoming(schema: schema, version: version, isHere: isHere))
         }
         var refusals = refusals
-        if settings.role.publishes, let newest = head.token, newest != applied?.token, try await !device.isOneOfMany() {
+        if settings.role.publishes, let newest = head.token, newest != applied?.token, try await !context.isOneOfMany() {
             refusals.append("version \(newest.number) is not here yet, and the zone's one publisher publishes only on top of it; run snapsync import first")
         }
-        let inspector = SnapshotInspector(cloud: device.cloud, zone: device.zone, applied: applied, device: device)
+        let inspector = SnapshotInspector(cloud: context.cloud, zone: context.zone, applied: applied, context: context)
         let waiting = settings.role.publishes && applied != nil ? try await inspector.messages().waiting.count { !$0.isDecided } : 0
         let (found, notes) = (incoming, refusals)
-        let refreshes = try device.pendingViews().map {
+        let refreshes = try context.pendingViews().map {
             SyncPlan.Refresh(table: $0.table, changes: .init(added: $0.added, changed: $0.changed, removed: $0.removed))
         }
-        let made = device.now()
+        let made = context.now()
         // The transaction is rolled back at the end, so consolidating the log and storing tombstones for the import's rules leaves no trace.
-        return try device.database.holdingWriteLock { transaction in
+        return try context.database.holdingWriteLock { transaction in
             try transaction.lettingOthersRead {
                 let sequence = try transaction.changeLog.lastSequence()
                 let isTracking = try transaction.tracking.isInstalled(settings.datasets)
@@ -58,7 +58,7 @@ struct SyncPlanner: Sendable {
                 let datasets = try found.map { try plan($0, isTracking: isTracking, by: first, in: transaction, removals) }
                 let refusals = try notes + guarded + [removals?.refusal()].compactMap(\.self)
                 return SyncPlan(
-                    formatVersion: SyncPlan.formatVersion, madeAt: made, database: device.database.path, cloudUUID: settings.cloudUUID,
+                    formatVersion: SyncPlan.formatVersion, madeAt: made, database: context.database.path, cloudUUID: settings.cloudUUID,
                     zone: settings.zone,
                     device: settings.device, role: settings.role.rawValue, version: applied?.number, versionHash: applied?.hash,
                     newestVersion: head.token?.number, newestHash: head.token?.hash, sequence: sequence, datasets: datasets, waitingEdits: waiting,
@@ -68,14 +68,14 @@ struct SyncPlanner: Sendable {
     }
 
     private func newestState(_ applied: AppliedVersion?) async throws -> ZoneState {
-        try await device.cloud.records(in: device.zone, at: nil, notBefore: applied?.token)
+        try await context.cloud.records(in: context.zone, at: nil, notBefore: applied?.token)
     }
 
     private func plan(_ one: Incoming, isTracking: Bool, by first: FirstImport?, in transaction: LocalTransaction, _ removals: RowRemovals?) throws
         -> SyncPlan.Dataset
     {
         let planned = PlannedDataset(
-            schema: one.schema, transaction: transaction, database: device.database, publishes: device.settings.role.publishes,
+            schema: one.schema, transaction: transaction, database: context.database, publishes: context.settings.role.publishes,
             cloudWins: first?.names.contains(one.schema.name) == true && one.schema.merge == .replace, limit: limit, removals: removals)
         guard let version = one.version else { return try planned.planFirstExport() }
         if first?.isSingle(one.schema) == true { return try planned.planSingle(version) }
@@ -96,10 +96,10 @@ struct SyncPlanner: Sendable {
         }
         for schema in schemas {
             let shape = try transaction.tables.check(of: schema)
-            try ask { try SyncGuards.refuseUnfillableColumns(shape, schema, at: device.database.path) }
+            try ask { try SyncGuards.refuseUnfillableColumns(shape, schema, at: context.database.path) }
         }
         var first: FirstImport?
-        try ask { first = try FirstImport(transaction, schemas, settings: device.settings, now: device.now(), at: device.database.path) }
+        try ask { first = try FirstImport(transaction, schemas, settings: context.settings, now: context.now(), at: context.database.path) }
         return (found, first)
     }
 }
@@ -118,7 +118,7 @@ final class RowRemovals {
         (self.schemas, self.transaction) = (schemas, transaction)
     }
 
-    func note(_ key: EntityKey, of schema: DatasetSchema) { keys[schema.name, default: []].append(key) }
+    func record(_ key: EntityKey, of schema: DatasetSchema) { keys[schema.name, default: []].append(key) }
 
     /// Removes the rows as an import would, and returns why that is forbidden; nil if it is not. The caller rolls the transaction back.
     func refusal() throws -> String? {

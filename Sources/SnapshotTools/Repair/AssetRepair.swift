@@ -75,7 +75,7 @@ struct AssetRepair {
         }
         if let file, try file.isWhole(byteCount: asset.asset.byteCount, sha256: asset.asset.sha256), let hash = SnapshotFormat.ContentHash(hex: named.sha256) {
             let alike = others.filter { AssetPath($0.asset.path)?.record == asset.path.record }.map(\.index)
-            let described = repair.device?.settings.datasets.filter { $0.recordName == asset.path.record } ?? []
+            let described = repair.context?.settings.datasets.filter { $0.recordName == asset.path.record } ?? []
             let schemas =
                 described + alike.compactMap { try? $0.schema(table: $0.dataset) } + DatasetSchema.builtIn.filter { $0.recordName == asset.path.record }
             var tried: Set<DatasetSchema> = []
@@ -136,8 +136,8 @@ struct AssetRepair {
 
     /// The device's rows of an asset's dataset; nil if there are none. A missing or unsuitable table is no source.
     private func rows(for asset: KeptAssets.Asset) -> LocalRows? {
-        repair.device.flatMap { device in
-            device.settings.datasets.first { $0.recordName == asset.path.record }.flatMap { try? LocalRows(device, $0) }
+        repair.context.flatMap { context in
+            context.settings.datasets.first { $0.recordName == asset.path.record }.flatMap { try? LocalRows(context, $0) }
         }
     }
 
@@ -170,7 +170,7 @@ struct AssetRepair {
     ) {
         let isNeeded = assets.isInNewest(asset.asset.path)
         let elsewhere =
-            repair.device == nil ? "try snapsync repair FILE on a device, whose rows may have it; else " : "try snapsync repair on other devices; else "
+            repair.context == nil ? "try snapsync repair FILE on a device, whose rows may have it; else " : "try snapsync repair on other devices; else "
         let hint =
             elsewhere
             + (isNeeded

@@ -14,12 +14,12 @@ final class LocalRows {
     private let schema: DatasetSchema
     private let hasher: RangeHasher
 
-    init(_ device: SyncContext, _ schema: DatasetSchema) throws {
-        let session = try ReadSession(device.database, readers: 1)
+    init(_ context: SyncContext, _ schema: DatasetSchema) throws {
+        let session = try ReadSession(context.database, readers: 1)
         try session.withReader(0) { _ = try $0.transaction.tables.check(of: schema) }
         self.session = session
         self.schema = schema
-        name = "the rows of \(device.database.path)"
+        name = "the rows of \(context.database.path)"
         hasher = RangeHasher(schema: schema)
     }
 

@@ -15,7 +15,7 @@ struct ZoneRepair: Sendable {
     let directory: DirectoryCloud
     let zone: ZoneID
     /// The device whose rows may be a source of blocks; nil if there is only the cloud.
-    let device: SyncContext?
+    let context: SyncContext?
     /// The version that the device has applied. Its commit's hash is known and trusted.
     let applied: AppliedVersion?
     let dryRun: Bool
@@ -37,7 +37,7 @@ struct ZoneRepair: Sendable {
             try await replace(more, &account, pinned: newest.pins)
             documents += more
             let mended = directory.mending(documents.mended)
-            let keys = try await device?.signedZone?.boxKeys(in: mended)
+            let keys = try await context?.signedZone?.boxKeys(in: mended)
             try await mendAssets(newest, in: opened(mended), keys: keys, &account)
         } catch  where !account.lost.isEmpty && SyncError(error).code == .dataRefused {
             // The assets that are needed are unknown until the history can be read. The report already names the lost commits.
@@ -51,7 +51,7 @@ struct ZoneRepair: Sendable {
         "the zone is sealed, and no device's keys are at hand: files were compared with their hashes, not opened; on a member, repair with its database finds more"
 
     /// A cloud that decrypts the records of a sealed zone, on a device that has its keys.
-    private func opened(_ cloud: CloudDatabase) -> CloudDatabase { device?.signedZone?.opening(cloud) ?? cloud }
+    private func opened(_ cloud: CloudDatabase) -> CloudDatabase { context?.signedZone?.opening(cloud) ?? cloud }
 
     private func replace(_ documents: [DamagedDocument], _ account: inout RepairAccount, pinned: [VersionPin] = []) async throws {
         for document in documents {
@@ -200,15 +200,15 @@ extension SyncEngine {
     public func repair(dryRun: Bool = false) async throws -> RepairReport {
         try await gate.enter()
         return try await locked {
-            let device = try device()
-            let (cloud, signedZone) = try openToLook(device.settings)
+            let context = try context()
+            let (cloud, signedZone) = try openToLook(context.settings)
             guard let directory = (signedZone?.cloud ?? cloud) as? DirectoryCloud else {
                 throw SyncError(
                     .refused, step: .open, at: "repair", "repair works on folders only",
                     hint: "for a bucket, restore the object from the versions that the store keeps")
             }
             let applied = try database.read { try $0.state.applied() }
-            return try await ZoneRepair(directory: directory, zone: device.zone, device: device, applied: applied, dryRun: dryRun).run()
+            return try await ZoneRepair(directory: directory, zone: context.zone, context: context, applied: applied, dryRun: dryRun).run()
         }
     }
 }
@@ -220,7 +220,7 @@ extension SnapshotInspector {
     public static func repair(cloud path: String, zone: String = "ZentikSyncZone", dryRun: Bool = false) async throws -> RepairReport {
         try await WorkerThreads.host {
             let directory = try DirectoryCloud(path: path)
-            return try await ZoneRepair(directory: directory, zone: ZoneID(zone), device: nil, applied: nil, dryRun: dryRun).run()
+            return try await ZoneRepair(directory: directory, zone: ZoneID(zone), context: nil, applied: nil, dryRun: dryRun).run()
         }
     }
 }

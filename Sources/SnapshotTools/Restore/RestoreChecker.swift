@@ -91,7 +91,7 @@ struct RestoreChecker: Sendable {
         return try database.write { transaction in
             let applier = try transaction.rows.inserting(into: version.schema)
             try version.read(Array(runs)) { run in
-                try run.give(to: applier)
+                try run.send(to: applier)
                 progress?(
                     SyncProgress(step: .apply, dataset: version.schema.name, entityCount: applier.count, expectedCount: version.recordCount))
             }
@@ -138,9 +138,9 @@ extension SnapshotInspector {
     public func checkRestore(version: Int? = nil, progress: ProgressHandler? = nil) async throws -> RestoreCheckReport {
         try await WorkerThreads.host {
             let report = try await RestoreChecker(inspector: self, progress: progress).run(version: version)
-            if let device {
-                let done = RestoreCheckRecord(at: device.now(), version: report.version, problemCount: report.problems.count)
-                try device.database.write { try $0.state.lastRestoreCheck.set(done) }
+            if let context {
+                let done = RestoreCheckRecord(at: context.now(), version: report.version, problemCount: report.problems.count)
+                try context.database.write { try $0.state.lastRestoreCheck.set(done) }
             }
             return report
         }

@@ -25,41 +25,41 @@ public struct RollbackReport: Sendable, Encodable {
 /// The database's previous data is kept as a backup beside it. Changes that no version contains yet stay tracked. Data that only the missing
 /// versions contained is removed.
 struct RollbackAcceptance: Sendable {
-    let device: SyncContext
+    let context: SyncContext
     let progress: ProgressHandler?
 
     func run(_ number: Int) async throws -> RollbackReport {
-        let applied = try await verifyRolledBack(), signed = device.signedZone
+        let applied = try await verifyRolledBack(), signed = context.signedZone
         let before = try members()
         // What is read here is not kept, because the number is not confirmed yet.
         signed?.authority.forgetList()
-        guard let newest = try await records(in: signed?.cloud ?? device.cloud).token else {
+        guard let newest = try await records(in: signed?.cloud ?? context.cloud).token else {
             throw SyncError(
-                .nothingThere, step: .fetch, at: device.zone.place, "it has no version at all, so there is none to accept",
+                .nothingThere, step: .fetch, at: context.zone.place, "it has no version at all, so there is none to accept",
                 hint: "bring the directory back from a copy, or start anew: snapsync detach, then init")
         }
         guard newest.number == number else {
             throw SyncError(
-                .refused, step: .fetch, at: device.zone.place, "its newest version is \(newest.number), not \(number); nothing was changed",
+                .refused, step: .fetch, at: context.zone.place, "its newest version is \(newest.number), not \(number); nothing was changed",
                 hint:
-                    "look at it with: snapsync log \(device.settings.cloud.shellWord); if it is the one that is meant, say --accept-rollback \(newest.number)"
+                    "look at it with: snapsync log \(context.settings.cloud.shellWord); if it is the one that is meant, say --accept-rollback \(newest.number)"
             ).asSlip
         }
-        let state = try await records(in: device.cloud)
-        let copy = try await LocalBackups(device: device).make(reason: "before version \(number) of a zone that was put back was accepted")
-        let report = try await device.cloud.deviceReport(of: device.settings.device, in: device.zone)
-        let point = UndoPoint(act: "acceptance of version \(number)", at: device.now(), copy: copy.number, version: nil)
+        let state = try await records(in: context.cloud)
+        let copy = try await LocalBackups(context: context).make(reason: "before version \(number) of a zone that was put back was accepted")
+        let report = try await context.cloud.deviceReport(of: context.settings.device, in: context.zone)
+        let point = UndoPoint(act: "acceptance of version \(number)", at: context.now(), copy: copy.number, version: nil)
         let kept = UndoRecorder.Kept(point: point, applied: applied, sequence: copy.sequence, pin: nil)
 
-        var importRun = ImportRun(device: device, progress: progress)
+        var importRun = ImportRun(context: context, progress: progress)
         importRun.willReplace = { transaction in
             try kept.verify(transaction)
             try kept.record(transaction)
             try forgetVersions(transaction)
-            for schema in device.settings.datasets {
+            for schema in context.settings.datasets {
                 try transaction.state.knownRecord.set(nil, of: schema)
                 // No version that stands need have the rows that the missing one held.
-                if device.settings.role.publishes { try transaction.waiting.take(heldOf: schema, .json) }
+                if context.settings.role.publishes { try transaction.waiting.take(heldOf: schema, .json) }
                 // A dataset that the version does not have keeps its rows. They are all new to the zone, so the next export compares all rows.
                 try transaction.tracking.setIncomplete(of: schema)
             }
@@ -67,12 +67,12 @@ struct RollbackAcceptance: Sendable {
             if let nonce = report?.nonce { try transaction.state.reportNonces.set(ReportNonces(seen: nonce, next: UUID().uuidString.lowercased())) }
         }
         let imported = try await importRun.importPutBack(state)
-        var reporting = device
+        var reporting = context
         reporting.reportSeen = report?.nonce
         await reporting.report(newest)
         let warned = try members().filter { !before.contains($0) }.reduce(imported) {
             $0.warning(
-                "\($1.device) is a member with the role \($1.role.rawValue) again; if that is wrong: snapsync zone revoke \(device.database.path.shellWord) \($1.device)"
+                "\($1.device) is a member with the role \($1.role.rawValue) again; if that is wrong: snapsync zone revoke \(context.database.path.shellWord) \($1.device)"
             )
         }
         return RollbackReport(imported: warned, versionBefore: applied.number, keptCopy: copy.number)
@@ -80,7 +80,7 @@ struct RollbackAcceptance: Sendable {
 
     /// The members of a signed zone, as this device knows them.
     private func members() throws -> [ZoneMember] {
-        guard let signed = device.signedZone else { return [] }
+        guard let signed = context.signedZone else { return [] }
         return try signed.authority.current(of: signed.history)?.members ?? []
     }
 
@@ -94,7 +94,7 @@ struct RollbackAcceptance: Sendable {
         try transaction.decidedEdits.forgetUnpublished()
         try transaction.decidedEdits.setOfVersion([:])
         guard let note = try transaction.state.descriptionNote() else { return }
-        let names = Set(device.settings.datasets.map(\.name)), hashes = note.hashes.filter { $0.value.isEmpty || !names.contains($0.key) }
+        let names = Set(context.settings.datasets.map(\.name)), hashes = note.hashes.filter { $0.value.isEmpty || !names.contains($0.key) }
         try transaction.state.descriptionNote.set(DescriptionNote(schemaVersion: note.schemaVersion, hashes: hashes))
     }
 
@@ -103,11 +103,11 @@ struct RollbackAcceptance: Sendable {
     /// - Throws: ``SyncError`` with `.refused` if the zone goes on as another one: to follow would replace what only the missing versions had.
     private func records(in cloud: CloudDatabase) async throws -> ZoneState {
         do {
-            return try await cloud.records(in: device.zone)
+            return try await cloud.records(in: context.zone)
         } catch let error as CloudError where error.code == .zoneMoved {
-            let database = device.database.path.shellWord
+            let database = context.database.path.shellWord
             throw SyncError(
-                .refused, step: .fetch, at: device.zone.place, error.reason,
+                .refused, step: .fetch, at: context.zone.place, error.reason,
                 hint: "keep a copy of \(database), then: snapsync detach \(database), and snapsync init for the zone that it goes on as")
         }
     }
@@ -116,15 +116,15 @@ struct RollbackAcceptance: Sendable {
     private func verifyRolledBack() async throws -> AppliedVersion {
         func refuse(_ reason: String) -> SyncError {
             SyncError(
-                .refused, step: .fetch, at: device.zone.place, "\(reason), so there is nothing to accept",
-                hint: "run: snapsync sync \(device.database.path.shellWord)"
+                .refused, step: .fetch, at: context.zone.place, "\(reason), so there is nothing to accept",
+                hint: "run: snapsync sync \(context.database.path.shellWord)"
             ).asSlip
         }
-        guard let applied = try device.database.read({ try $0.state.applied() }) else {
+        guard let applied = try context.database.read({ try $0.state.applied() }) else {
             throw refuse("no version of it is here yet")
         }
         do {
-            _ = try await device.cloud.changes(since: applied.token, in: device.zone)
+            _ = try await context.cloud.changes(since: applied.token, in: context.zone)
         } catch let error as CloudError where error.code == .rolledBack {
             return applied
         } catch let error as CloudError where error.code == .changeTokenExpired {
@@ -141,6 +141,6 @@ extension SyncEngine {
     ///
     /// - Throws: ``SyncError`` with `.refused` if `number` is not the zone's newest version, or if the zone was not reset.
     public func acceptRollback(to number: Int, progress: ProgressHandler? = nil) async throws -> RollbackReport {
-        try await run { try await RollbackAcceptance(device: device(), progress: progress).run(number) }
+        try await run { try await RollbackAcceptance(context: context(), progress: progress).run(number) }
     }
 }

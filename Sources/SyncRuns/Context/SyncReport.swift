@@ -1,4 +1,4 @@
-package import LocalStore
+import LocalStore
 package import LocalTables
 public import ObjectCloud
 package import SnapshotModel

@@ -11,7 +11,7 @@ import StrictText
 /// device's name that this database never intended, another database uses the name. This database then takes a new name and loses nothing.
 package struct DeviceIdentity {
     /// The device, under its new name if it had to take one.
-    package let device: SyncContext
+    package let context: SyncContext
     /// Sentences for the run's report.
     let warnings: [String]
     /// Why the device took another name; nil if it kept its name.
@@ -20,51 +20,51 @@ package struct DeviceIdentity {
     /// Checks whether another database uses the device's name, and renames the device if so.
     ///
     /// - Parameter commits: the commits of the zone that the device has not read yet.
-    static func check(_ device: SyncContext, applied: AppliedVersion?, commits: [Commit]) async throws -> DeviceIdentity {
-        if let authority = device.signedZone?.authority {
-            let nonces = try device.database.read { try $0.state.reportNonces() }
+    static func check(_ context: SyncContext, applied: AppliedVersion?, commits: [Commit]) async throws -> DeviceIdentity {
+        if let authority = context.signedZone?.authority {
+            let nonces = try context.database.read { try $0.state.reportNonces() }
             authority.ownNonces = Set([nonces?.seen, nonces?.next].compactMap { $0 })
         }
-        var report = try await device.cloud.deviceReport(of: device.settings.device, in: device.zone)
+        var report = try await context.cloud.deviceReport(of: context.settings.device, in: context.zone)
         // In a signed zone, a report with other keys was written by another device and says nothing about this one.
-        if let own = device.signedZone?.authority.knowledge.own, report?.keys != own { report = nil }
-        let facts = try device.database.read {
+        if let own = context.signedZone?.authority.knowledge.own, report?.keys != own { report = nil }
+        let facts = try context.database.read {
             Facts(
-                name: device.settings.device, applied: applied, intended: try $0.state.intended(), nonces: try $0.state.reportNonces(),
+                name: context.settings.device, applied: applied, intended: try $0.state.intended(), nonces: try $0.state.reportNonces(),
                 known: try $0.state.ownCommitsKnown())
         }
         // A party that can write to the cloud can put back an older report of this device. A report that these keys signed before the last one is
         // such a replay, not proof of a copy.
-        if device.signedZone != nil, let nonce = report?.nonce, facts.nonces?.include(nonce) == false, let since = facts.nonces?.since,
+        if context.signedZone != nil, let nonce = report?.nonce, facts.nonces?.include(nonce) == false, let since = facts.nonces?.since,
             let clock = report?.clock, clock < since
         {
             report = nil
         }
         guard let reason = facts.reason(report, commits) else {
-            var same = device
+            var same = context
             same.reportSeen = report?.nonce
-            return DeviceIdentity(device: same, warnings: [], reason: nil)
+            return DeviceIdentity(context: same, warnings: [], reason: nil)
         }
         // If the zone was replaced by an older copy of itself, its reports are older, too. That is an error of its own and no reason for another
         // name.
-        _ = try await device.fetchUpstreamChanges()
-        guard device.signedZone == nil else {
+        _ = try await context.fetchUpstreamChanges()
+        guard context.signedZone == nil else {
             throw SyncError(
-                .refused, step: .announce, at: device.zone.place,
+                .refused, step: .announce, at: context.zone.place,
                 "\(reason): this database is a copy of another one, or a backup that was put back, and in a signed zone a copy needs keys of its own",
                 hint:
-                    "if this database goes on in the other one's place: snapsync device claim \(device.database.path.shellWord); else detach it and set it up under another name"
+                    "if this database goes on in the other one's place: snapsync device claim \(context.database.path.shellWord); else detach it and set it up under another name"
             )
         }
-        let name = String(device.settings.device.prefix(59)) + "-" + device.nonces.hex(4)
-        try device.database.write { transaction in
+        let name = String(context.settings.device.prefix(59)) + "-" + context.nonces.hex(4)
+        try context.database.write { transaction in
             try transaction.settings.device.set(name)
             try transaction.state.reportNonces.set(nil)
         }
-        var renamed = device
+        var renamed = context
         renamed.settings.device = name
         return DeviceIdentity(
-            device: renamed,
+            context: renamed,
             warnings: [
                 "\(reason): this database is a copy of another one, or a backup that was put back; it is the device \(name) from now on, and nothing of it was lost"
             ], reason: reason)
@@ -109,7 +109,7 @@ extension SyncContext {
         guard let reason = identity.reason, try await zoneInfo().publishers == .one else { return identity }
         throw SyncError(
             .refused, step: .announce, at: zone.place,
-            "\(reason): this database is a copy of another one, or a backup that was put back; it is the device \(identity.device.settings.device) from now on, and nothing was published",
+            "\(reason): this database is a copy of another one, or a backup that was put back; it is the device \(identity.context.settings.device) from now on, and nothing was published",
             hint:
                 "decide which database publishes: this one with snapsync device claim \(database.path.shellWord), then snapsync import; or leave it to the other one"
         )

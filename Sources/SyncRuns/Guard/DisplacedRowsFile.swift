@@ -1,5 +1,5 @@
 import Foundation
-package import LocalStore
+import LocalStore
 package import LocalTables
 import Platform
 package import SnapshotFormat
@@ -134,7 +134,7 @@ extension DisplacedRowsFile {
             for one in entities {
                 var values = try EntityCodec.json.values(whole, one.text)
                 for index in schema.columns.count..<whole.columns.count { values[index] = own[one.key]?[whole.columns[index].name] ?? values[index] }
-                try add(one.key, of: whole, to: &copies, database: database, now: now) { sink in try values.lending { try sink.take($0) } }
+                try add(one.key, of: whole, to: &copies, database: database, now: now) { sink in try values.lending { try sink.receive($0) } }
             }
             for copy in copies { try copy.finish() }
             files += copies
@@ -248,7 +248,7 @@ package struct SinglePolicy {
         var times: [EntityKey: Instant] = [:]
         try own.forEach { place, edit in
             guard place.dataset == index, !edit.isHeld, let values = edit.values else { return }
-            try values.lending { try edited.take($0) }
+            try values.lending { try edited.receive($0) }
             times[place.key] = edit.at
         }
         for (key, row) in edited.states {
@@ -271,7 +271,7 @@ package struct SinglePolicy {
 
     private func rows() throws -> [EntityKey: EntityState] {
         let states = EntityStates(schema: schema)
-        try transaction.rows.giveRows(of: schema, to: states)
+        try transaction.rows.sendRows(of: schema, to: states)
         return states.states
     }
 }

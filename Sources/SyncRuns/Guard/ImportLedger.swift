@@ -48,14 +48,14 @@ package final class ImportLedger {
     /// Writes a row that loses to the version of a first import to a file.
     func copy(_ key: EntityKey, of schema: DatasetSchema, in transaction: LocalTransaction) throws {
         try DisplacedRowsFile.add(key, of: schema, to: &copies[schema.name, default: []], database: database, now: now) {
-            try transaction.rows.giveRow(key, of: schema, to: $0)
+            try transaction.rows.sendRow(key, of: schema, to: $0)
         }
     }
 
     /// Writes a row with these values, which loses to the version of a first import, to a file.
     func copy(_ key: EntityKey, _ values: [OwnedValue], of schema: DatasetSchema) throws {
         try DisplacedRowsFile.add(key, of: schema, to: &copies[schema.name, default: []], database: database, now: now) { sink in
-            try values.lending { try sink.take($0) }
+            try values.lending { try sink.receive($0) }
         }
     }
 
@@ -71,7 +71,7 @@ package final class ImportLedger {
         _ key: EntityKey, _ entity: String, at instant: Instant, of schema: DatasetSchema, by author: String?, in transaction: LocalTransaction
     ) throws {
         let row = RowValues()
-        try transaction.rows.giveRow(key, of: schema, to: row)
+        try transaction.rows.sendRow(key, of: schema, to: row)
         try recordConflict(
             Conflict(
                 dataset: schema.name, key: key, reason: .sameKey, loser: ConflictSide(entity: entity, instant: instant, device: author),
@@ -86,7 +86,7 @@ package final class ImportLedger {
     }
 
     /// Adds a sentence about an entity to the report.
-    func note(_ place: RowPlace, of datasets: [DatasetSchema], _ what: String) {
+    func record(_ place: RowPlace, of datasets: [DatasetSchema], _ what: String) {
         events[Event(dataset: datasets[place.dataset].name, what: what), default: []].append(place.key)
     }
 

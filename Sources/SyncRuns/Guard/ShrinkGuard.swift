@@ -44,7 +44,7 @@ struct ShrinkGuard: Sendable, Hashable {
 
     /// Takes the records of the checkpoint at which reading begins.
     mutating func begin(at records: [CloudRecord]) {
-        for record in records { note(record.name, Self.count(record), at: Int(record.changeTag ?? "") ?? 0, isApproved: true) }
+        for record in records { self.record(record.name, Self.count(record), at: Int(record.changeTag ?? "") ?? 0, isApproved: true) }
     }
 
     /// Takes the next commit.
@@ -52,9 +52,9 @@ struct ShrinkGuard: Sendable, Hashable {
         let number = commit.token.number
         let approved = Set(commit.approvals)
         for record in commit.saved {
-            note(record.name, Self.count(record), at: number, isApproved: approved.contains(ShrinkApproval.text(ofRecord: record.name)))
+            self.record(record.name, Self.count(record), at: number, isApproved: approved.contains(ShrinkApproval.text(ofRecord: record.name)))
         }
-        for name in commit.deleted { note(name, 0, at: number, isApproved: approved.contains(ShrinkApproval.text(ofRecord: name))) }
+        for name in commit.deleted { record(name, 0, at: number, isApproved: approved.contains(ShrinkApproval.text(ofRecord: name))) }
     }
 
     /// Accepts the commits taken so far as the device's state. Shrinkages in them no longer count, and later counts are compared with the last
@@ -79,7 +79,7 @@ struct ShrinkGuard: Sendable, Hashable {
         return count
     }
 
-    private mutating func note(_ record: String, _ count: Int?, at number: Int, isApproved: Bool) {
+    private mutating func record(_ record: String, _ count: Int?, at number: Int, isApproved: Bool) {
         // A record without a dataset has no entities to lose.
         guard let count else { return }
         if isApproved {
@@ -138,7 +138,7 @@ public struct ShrinkApproval: Sendable, Hashable {
 
 /// Applies the ``ShrinkGuard``: for a publisher before its commit, for a reader before its import.
 struct ShrinkCheck: Sendable {
-    let device: SyncContext
+    let context: SyncContext
     let allowed: ShrinkApproval
 
     /// Returns the approvals that a commit after `token` must carry for the entity counts that it is about to save.
@@ -157,7 +157,7 @@ struct ShrinkCheck: Sendable {
         if let (first, shrinkage) = refused.first {
             let names = refused.map(\.schema.name).joined(separator: ",")
             let error = SyncError(
-                .refused, step: .announce, at: "\(device.database.path), table \(first.table)",
+                .refused, step: .announce, at: "\(context.database.path), table \(first.table)",
                 "it has \(shrinkage.count) of the \(shrinkage.largest) entities that dataset \(first.name) had; nothing was published",
                 hint:
                     "if they were meant to go: snapsync sync --allow-shrink \(names); else bring them back first (snapsync show \(first.name) shows the last version)"
@@ -182,7 +182,7 @@ struct ShrinkCheck: Sendable {
         known.begin(at: changes.base)
         for commit in changes.commits { known.take(commit) }
         let refused = known.unapproved.compactMap { shrinkage in
-            device.settings.datasets.first { $0.recordName == shrinkage.record && !allowed.covers($0.name) }.map { (name: $0.name, shrinkage: shrinkage) }
+            context.settings.datasets.first { $0.recordName == shrinkage.record && !allowed.covers($0.name) }.map { (name: $0.name, shrinkage: shrinkage) }
         }
         guard let (name, shrinkage) = refused.first else { return }
         let names = refused.map(\.name).joined(separator: ",")
@@ -215,27 +215,27 @@ struct ShrinkCheck: Sendable {
 
     /// Returns the number of entities in the applied version, by record name.
     private func countsHere() throws -> [String: Int] {
-        let states = try device.database.read { try $0.datasetStates.all() }
+        let states = try context.database.read { try $0.datasetStates.all() }
         return Dictionary(
-            uniqueKeysWithValues: device.settings.datasets.compactMap { schema in
+            uniqueKeysWithValues: context.settings.datasets.compactMap { schema in
                 states.first { $0.name == schema.name }.map { (schema.recordName, $0.recordCount) }
             })
     }
 
     private func guardian(upTo token: ChangeToken) async throws -> ShrinkGuard {
         var known = ShrinkGuard()
-        for commit in try await device.cloud.commits(upTo: token, count: ShrinkGuard.window, in: device.zone) {
+        for commit in try await context.cloud.commits(upTo: token, count: ShrinkGuard.window, in: context.zone) {
             known.take(commit)
         }
         return known
     }
 
     private func refuseUnknownNames() throws {
-        let unknown = allowed.unknownNames(among: device.settings.datasets.map(\.name))
+        let unknown = allowed.unknownNames(among: context.settings.datasets.map(\.name))
         guard !unknown.isEmpty else { return }
         throw SyncError(
             .refused, step: .open, at: "--allow-shrink", "this database has no dataset \(unknown.joined(separator: ", "))",
-            hint: "its datasets are \(device.settings.datasets.map(\.name).joined(separator: ", ")); all stands for every one"
+            hint: "its datasets are \(context.settings.datasets.map(\.name).joined(separator: ", ")); all stands for every one"
         ).asSlip
     }
 }
@@ -245,7 +245,7 @@ struct ShrinkCheck: Sendable {
 /// If an application rebuilt a table, its triggers were gone for a while and tracking is incomplete. Or its connection had triggers off. An entity
 /// that is missing then counts as damaged, not as deleted.
 struct MissingRows: Sendable {
-    let device: SyncContext
+    let context: SyncContext
     let allowed: ShrinkApproval
 
     /// Whether the dataset's tracking names every deletion, as far as tracking can tell.
@@ -274,14 +274,14 @@ struct MissingRows: Sendable {
         guard let last, !allowed.covers(schema.name) else { return }
         // An asset that cannot be read is handled by a later step, which writes it again.
         let record = last.record(of: schema)
-        guard let version = try? await DatasetVersion(record, as: schema, in: device.cloud, zone: device.zone) else { return }
+        guard let version = try? await DatasetVersion(record, as: schema, in: context.cloud, zone: context.zone) else { return }
         let count = try Self.countMissing(of: version, session)
         guard count > 0 else { return }
         // From now on, an import and an export compare all rows.
         session.end()
-        try device.database.write { try $0.tracking.setIncomplete(of: schema) }
+        try context.database.write { try $0.tracking.setIncomplete(of: schema) }
         throw SyncError(
-            .refused, step: .read, at: "\(device.database.path), table \(schema.table)",
+            .refused, step: .read, at: "\(context.database.path), table \(schema.table)",
             "\(Format.count(count, "entity", or: "entities")) of the last version of \(schema.name) \(Format.word(count, "is", or: "are")) missing, and no deletion was tracked (the rows may have been deleted while the table's triggers were gone or off, or an index is damaged: snapsync check); nothing was published",
             hint: "snapsync import brings them back; if they were meant to go: snapsync sync --allow-shrink \(schema.name)")
     }

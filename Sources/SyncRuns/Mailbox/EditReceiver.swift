@@ -10,9 +10,9 @@ package import StrictText
 ///
 /// Source: docs/internals/merge.md, "Who decides".
 package struct EditReceiver: Sendable {
-    let device: SyncContext
+    let context: SyncContext
 
-    package init(device: SyncContext) { self.device = device }
+    package init(context: SyncContext) { self.context = context }
 
     /// The result of reading the mailbox.
     package struct Outcome: Sendable {
@@ -34,7 +34,7 @@ package struct EditReceiver: Sendable {
 
     /// Decides the waiting edits. A file that is no message is set aside and stops nothing.
     func run() async throws -> Outcome {
-        let mailbox = try await device.cloud.mailbox(in: device.zone)
+        let mailbox = try await context.cloud.mailbox(in: context.zone)
         var received = try read(mailbox.messages)
         if received.contains(where: { $0?.fault?.isOfOtherDataset == true }), let zone = try await zoneDatasets() {
             received = try read(mailbox.messages, zone: zone)
@@ -44,13 +44,13 @@ package struct EditReceiver: Sendable {
         for message in received.compactMap(\.self) {
             for edit in message.edits { edits[message.sender.exact, default: [:]][edit.number] = edit }
         }
-        let latest = Self.latest(device.now())
+        let latest = Self.latest(context.now())
         // A clock that is too slow to publish refuses nothing.
-        if edits.values.contains(where: { $0.values.contains { $0.at.map { $0 > latest } ?? false } }) { try await device.verifyClock() }
+        if edits.values.contains(where: { $0.values.contains { $0.at.map { $0 > latest } ?? false } }) { try await context.verifyClock() }
         for (sender, edits) in edits.sorted(by: { $0.key < $1.key }) {
-            outcome += try apply(edits.values.sorted { $0.number < $1.number }, from: sender.text, at: device.now())
+            outcome += try apply(edits.values.sorted { $0.number < $1.number }, from: sender.text, at: context.now())
         }
-        outcome.asksForFullSync = try device.database.read { try $0.state.isFullSyncRequested() }
+        outcome.asksForFullSync = try context.database.read { try $0.state.isFullSyncRequested() }
         if setAside > 0 {
             outcome.warnings.append(
                 "\(Format.count(setAside, "message")) in the mailbox \(Format.word(setAside, "was", or: "were")) set aside; snapsync pending says why")
@@ -63,8 +63,8 @@ package struct EditReceiver: Sendable {
     private func read(_ messages: [CloudMessage], zone: Set<ExactText>? = nil) throws -> [ReceivedMessage?] {
         // One statement for each dataset, which a run without messages does not need.
         guard !messages.isEmpty else { return [] }
-        let datasets = device.settings.datasets
-        return try device.database.read { transaction in
+        let datasets = context.settings.datasets
+        return try context.database.read { transaction in
             let removed = try transaction.state.removedColumns(of: datasets)
             return try messages.map { found in
                 let decided = try transaction.decidedEdits.number(of: found.sender)
@@ -75,8 +75,8 @@ package struct EditReceiver: Sendable {
 
     /// The names of the datasets that the zone has after this device's next version; nil before the first version.
     private func zoneDatasets() async throws -> Set<ExactText>? {
-        guard let zone = try await SchemaUpdate(device: device).zoneState() else { return nil }
-        let removed = try device.database.read { try $0.state.removedRecords() }
+        guard let zone = try await SchemaUpdate(context: context).zoneState() else { return nil }
+        let removed = try context.database.read { try $0.state.removedRecords() }
         let schemas = (DatasetSchema.builtIn + zone.descriptions.map(\.schema)).filter { schema in
             zone.state.record(schema.recordName) != nil && !removed.contains { $0.exact == schema.recordName.exact }
         }
@@ -87,15 +87,15 @@ package struct EditReceiver: Sendable {
     ///
     /// - Parameter edits: in the order of their numbers.
     package func apply(_ edits: [HandedOverEdit], from sender: String, at now: Instant) throws -> Outcome {
-        let known = try device.database.read { try $0.decidedEdits.number(of: sender) }
+        let known = try context.database.read { try $0.decidedEdits.number(of: sender) }
         guard let last = edits.last, last.number > known else { return Outcome() }
         return try put { transaction, choice in
             let known = try transaction.decidedEdits.number(of: sender)
             if edits.contains(where: { $0.number > known && $0.fullSync == true }) { try transaction.state.isFullSyncRequested.set(true) }
-            try transaction.changeLog.consolidate(of: device.settings.datasets)
-            let outcome = try DeviceEdits(edits, after: known, of: sender, device: device, transaction: transaction, now: now).put(choice)
+            try transaction.changeLog.consolidate(of: context.settings.datasets)
+            let outcome = try DeviceEdits(edits, after: known, of: sender, context: context, transaction: transaction, now: now).put(choice)
             // The version that decides the edits also has those rows that are held.
-            for schema in device.settings.datasets { try transaction.waiting.stage(schema) }
+            for schema in context.settings.datasets { try transaction.waiting.stage(schema) }
             try transaction.decidedEdits.decide(sender, upTo: last.number)
             return outcome
         }
@@ -108,20 +108,20 @@ package struct EditReceiver: Sendable {
         while true {
             do {
                 choice.limit = .max
-                return try device.database.write { try body($0, choice) }
+                return try context.database.write { try body($0, choice) }
             } catch let error as EditRollback {
                 // The first `fitting` rows pass, one more does not.
                 var (fitting, failing, reason) = (0, choice.count, error.reason)
                 while failing - fitting > 1 {
                     choice.limit = (fitting + failing) / 2
                     do {
-                        _ = try device.database.holdingWriteLock { try body($0, choice) }
+                        _ = try context.database.holdingWriteLock { try body($0, choice) }
                         fitting = choice.limit
                     } catch let error as EditRollback {
                         (failing, reason) = (choice.limit, error.reason)
                     }
                 }
-                guard choice.refuse(fitting, reason) else { throw SyncError(.refused, step: .apply, at: device.database.path, reason) }
+                guard choice.refuse(fitting, reason) else { throw SyncError(.refused, step: .apply, at: context.database.path, reason) }
             }
         }
     }
@@ -170,16 +170,16 @@ package struct DeviceEdits {
     /// The edits of datasets that the zone does not have.
     private var gone: [HandedOverEdit] = []
     private let sender: String
-    private let device: SyncContext
+    private let context: SyncContext
     private let transaction: LocalTransaction
     private let now: Instant
-    private var datasets: [DatasetSchema] { device.settings.datasets }
+    private var datasets: [DatasetSchema] { context.settings.datasets }
 
     /// - Parameters:
     ///   - known: the number up to which the device's edits are decided.
     ///   - sender: the device that made the edits.
-    init(_ handedOver: [HandedOverEdit], after known: Int64, of sender: String, device: SyncContext, transaction: LocalTransaction, now: Instant) throws {
-        let datasets = device.settings.datasets, state = TableVersion(transaction, of: datasets, .json, own: nil, hasChanges: true)
+    init(_ handedOver: [HandedOverEdit], after known: Int64, of sender: String, context: SyncContext, transaction: LocalTransaction, now: Instant) throws {
+        let datasets = context.settings.datasets, state = TableVersion(transaction, of: datasets, .json, own: nil, hasChanges: true)
         let takenOut = try transaction.state.takenOut()
         var refused: [(place: RowPlace, edit: Edit, reason: String)] = [], gone: [HandedOverEdit] = []
         let edits = try handedOver.compactMap { one -> (place: RowPlace, edit: Edit)? in
@@ -204,15 +204,15 @@ package struct DeviceEdits {
             }
             return (place, edit)
         }
-        self.init(edits, refusing: refused, of: sender, device: device, transaction: transaction, now: now)
+        self.init(edits, refusing: refused, of: sender, context: context, transaction: transaction, now: now)
         self.gone = gone
     }
 
     package init(
-        _ edits: [(place: RowPlace, edit: Edit)], refusing: [(place: RowPlace, edit: Edit, reason: String)] = [], of sender: String, device: SyncContext,
+        _ edits: [(place: RowPlace, edit: Edit)], refusing: [(place: RowPlace, edit: Edit, reason: String)] = [], of sender: String, context: SyncContext,
         transaction: LocalTransaction, now: Instant
     ) {
-        let datasets = device.settings.datasets
+        let datasets = context.settings.datasets
         var permitted: [(place: RowPlace, edit: Edit)] = [], forbidden = refusing
         for (place, edit) in edits {
             let schema = datasets[place.dataset], part = edit.permitted(in: schema)
@@ -225,7 +225,7 @@ package struct DeviceEdits {
         }
         (self.edits, self.forbidden) = (permitted, forbidden)
         self.sender = sender
-        self.device = device
+        self.context = context
         self.transaction = transaction
         self.now = now
     }
@@ -233,7 +233,7 @@ package struct DeviceEdits {
     /// Why no version can have a row; nil if one can. Such a row would stop every export.
     private static func fault(in values: [OwnedValue], of schema: DatasetSchema) -> String? {
         do {
-            _ = try EntityDocument.make(schema.partial) { sink in try values.lending { try sink.take($0) } }
+            _ = try EntityDocument.make(schema.partial) { sink in try values.lending { try sink.receive($0) } }
             return nil
         } catch {
             return (error as? SyncError)?.reason ?? "\(error)"

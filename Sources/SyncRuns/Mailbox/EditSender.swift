@@ -7,9 +7,9 @@ import StrictText
 
 /// Hands a reader's edits over: numbers them, and keeps one message in the mailbox that has all that are not decided.
 package struct EditSender: Sendable {
-    let device: SyncContext
+    let context: SyncContext
 
-    package init(device: SyncContext) { self.device = device }
+    package init(context: SyncContext) { self.context = context }
 
     /// The most bytes of edits in a message. The others follow when these are decided.
     private static let room = CloudMessage.byteLimit - 4096
@@ -18,19 +18,19 @@ package struct EditSender: Sendable {
     ///
     /// - Returns: the first number; nil if there are none.
     @discardableResult package func handOver() throws -> Int64? {
-        guard device.settings.role == .reader else { return nil }
-        let datasets = device.settings.datasets
-        let hasWork = try device.database.read { transaction in
+        guard context.settings.role == .reader else { return nil }
+        let datasets = context.settings.datasets
+        let hasWork = try context.database.read { transaction in
             guard try transaction.state.applied() != nil else { return false }
             return try transaction.changeLog.hasEntries(datasets) || datasets.contains { try transaction.changeLog.hasChanges(of: $0) }
                 || transaction.waiting.hasAny()
         }
         guard hasWork else { return nil }
-        let ledger = ImportLedger(database: device.database.path, settings: device.settings, now: device.now())
-        return try device.database.write { transaction in
+        let ledger = ImportLedger(database: context.database.path, settings: context.settings, now: context.now())
+        return try context.database.write { transaction in
             try transaction.changeLog.consolidate(of: datasets)
             try ledger.recordOverwritten(transaction.waiting.takeOverwritten(of: datasets), of: datasets, in: transaction)
-            return try transaction.sentEdits.handOver(of: datasets, as: device.settings.device, codec: .json, now: device.now(), limit: Self.room / 2)
+            return try transaction.sentEdits.handOver(of: datasets, as: context.settings.device, codec: .json, now: context.now(), limit: Self.room / 2)
         }
     }
 
@@ -41,42 +41,42 @@ package struct EditSender: Sendable {
     package func run() async throws -> SendReport {
         if let first = try handOver() {
             do {
-                try await device.verifyClock()
+                try await context.verifyClock()
             } catch {
                 // They are numbered again, with their corrected instants, once the clock is right.
-                try device.database.write { try $0.sentEdits.withdraw(from: first) }
+                try context.database.write { try $0.sentEdits.withdraw(from: first) }
                 throw error
             }
         }
-        let (edits, file, applied) = try device.database.read { transaction in
+        let (edits, file, applied) = try context.database.read { transaction in
             (try transaction.sentEdits.all(), try transaction.sentEdits.file(), try transaction.state.applied())
         }
         guard let applied, !edits.isEmpty || file != nil else { return SendReport(sent: 0, putBack: 0, waiting: edits.count) }
-        let name = device.settings.device, message = try Self.message(of: edits, datasets: device.settings.datasets)
-        let mailbox = try await device.cloud.mailbox(of: name, in: device.zone)
+        let name = context.settings.device, message = try Self.message(of: edits, datasets: context.settings.datasets)
+        let mailbox = try await context.cloud.mailbox(of: name, in: context.zone)
         let isSame = file.map { $0.device.exact == name.exact && $0.numbers == message.map(\.number) } ?? false
-        let id = isSame ? file?.id ?? "" : CloudMessage.newID(at: device.now(), nonces: device.nonces)
+        let id = isSame ? file?.id ?? "" : CloudMessage.newID(at: context.now(), nonces: context.nonces)
         let wanted = try message.isEmpty ? nil : CloudMessage(id: id, sender: name, body: StrictJSON.encode(EditMessage(id: id, device: name, edits: message)))
         let isThere = wanted.map(mailbox.messages.contains) ?? true
         if !isThere, let wanted {
-            let identity = try await DeviceIdentity.check(device, applied: applied, commits: [])
+            let identity = try await DeviceIdentity.check(context, applied: applied, commits: [])
             guard identity.reason == nil else {
-                var report = try await EditSender(device: identity.device).run()
+                var report = try await EditSender(context: identity.context).run()
                 report.warnings = identity.warnings + report.warnings
                 return report
             }
-            try await identity.device.announce(applied.token)
+            try await identity.context.announce(applied.token)
             var written = SentEdits.File(id: id, device: name, numbers: message.map(\.number))
-            try device.database.write { try $0.sentEdits.file.set(written) }
+            try context.database.write { try $0.sentEdits.file.set(written) }
             try await write(wanted)
             written.isWritten = true
-            try device.database.write { try $0.sentEdits.file.set(written) }
+            try context.database.write { try $0.sentEdits.file.set(written) }
         }
         for old in mailbox.messages where try old.id != wanted?.id && (old.id == file?.id || isRepeated(old, by: edits)) {
             try await remove(CloudMessageName(sender: name, id: old.id))
         }
         if let file, file.device.exact != name.exact { try await remove(CloudMessageName(sender: file.device, id: file.id)) }
-        if wanted == nil { try device.database.write { try $0.sentEdits.file.set(nil) } }
+        if wanted == nil { try context.database.write { try $0.sentEdits.file.set(nil) } }
         let before = file.map { $0.isWritten ? Set($0.numbers) : [] } ?? []
         return SendReport(
             sent: message.count { !before.contains($0.number) }, putBack: isSame && file?.isWritten == true && !isThere ? 1 : 0, waiting: edits.count)
@@ -98,19 +98,19 @@ package struct EditSender: Sendable {
     /// Whether every edit of an earlier message is decided or among the edits of this database. A database that had the name before may have sent others.
     private func isRepeated(_ message: CloudMessage, by edits: [HandedOverEdit]) throws -> Bool {
         guard let earlier = try? ReceivedMessage(message, datasets: nil) else { return true }
-        let decided = try device.database.read { try $0.decidedEdits.number(of: device.settings.device) }
+        let decided = try context.database.read { try $0.decidedEdits.number(of: context.settings.device) }
         return earlier.edits.allSatisfy { edit in edit.number <= decided || edits.contains { $0.isSame(as: edit) } }
     }
 
     /// Writes a message's file, and replaces a damaged one: only the sender knows all of its bytes.
     private func write(_ message: CloudMessage) async throws {
         do {
-            try await device.cloud.send(message, clock: device.now(), in: device.zone)
+            try await context.cloud.send(message, clock: context.now(), in: context.zone)
         } catch let error as CloudError where error.code == .serverRecordChanged || error.code == .damaged {
-            try await device.cloud.removeMessage(message.name, in: device.zone)
-            try await device.cloud.send(message, clock: device.now(), in: device.zone)
+            try await context.cloud.removeMessage(message.name, in: context.zone)
+            try await context.cloud.send(message, clock: context.now(), in: context.zone)
         }
     }
 
-    private func remove(_ name: CloudMessageName) async throws { try await device.cloud.removeMessage(name, in: device.zone) }
+    private func remove(_ name: CloudMessageName) async throws { try await context.cloud.removeMessage(name, in: context.zone) }
 }

@@ -18,18 +18,18 @@ public struct MessageCounts: Sendable, Encodable {
 
     package init() {}
 
-    package init(_ device: SyncContext) async throws {
-        let (edits, file) = try device.database.read { transaction in
-            let sent = device.settings.role == .reader ? device.settings.datasets.filter { !$0.messages.isEmpty } : []
+    package init(_ context: SyncContext) async throws {
+        let (edits, file) = try context.database.read { transaction in
+            let sent = context.settings.role == .reader ? context.settings.datasets.filter { !$0.messages.isEmpty } : []
             overlays = try sent.reduce(0) { $0 + (try transaction.sentEdits.kept(of: $1).count) }
             return (try transaction.sentEdits.all(), try transaction.sentEdits.file())
         }
         unanswered = edits.count
-        guard device.settings.role.publishes else {
-            if let file, !edits.isEmpty { missing = try await device.isInMailbox(file) ? 0 : 1 }
+        guard context.settings.role.publishes else {
+            if let file, !edits.isEmpty { missing = try await context.isInMailbox(file) ? 0 : 1 }
             return
         }
-        waiting = try await device.undecidedEdits().reduce(0) { $0 + $1.edits.count }
+        waiting = try await context.undecidedEdits().reduce(0) { $0 + $1.edits.count }
     }
 }
 

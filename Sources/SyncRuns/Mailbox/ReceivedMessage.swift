@@ -71,7 +71,7 @@ package struct ReceivedMessage: Sendable {
         guard let row = edit.row else { return }
         let values = RowValues()
         do {
-            let fields = try EntityDocument.give(row, of: schema.withoutShapes, to: values)
+            let fields = try EntityDocument.send(row, of: schema.withoutShapes, to: values)
             guard fields.allSatisfy({ known.contains($0.exact) }) else { throw Fault(reason: unknown) }
         } catch let error as SyncError where error.format != nil {
             throw Fault(reason: "a row is not one of \(schema.name): \(error.reason)")

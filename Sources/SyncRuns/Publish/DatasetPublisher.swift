@@ -11,7 +11,7 @@ import StrictText
 ///
 /// The assets have no effect before the commit. If a later step fails, the caller discards ``Written/assets``.
 struct DatasetPublisher: Sendable {
-    let device: SyncContext
+    let context: SyncContext
     let session: ReadSession
     let syncTimestamp: Instant
     /// The commit's number.
@@ -52,13 +52,14 @@ struct DatasetPublisher: Sendable {
         // Change assets do not name columns. If the last version lacks some of the columns, the next one is a snapshot asset.
         let isDescribed = try session.withReader(0) { try $0.transaction.state.missingColumns(of: schema).isEmpty }
         let rewritten = session.rewritten[schema.name]
-        if let last, isDescribed, rewritten == nil, device.assetRule.wantsChanges(after: last) {
+        if let last, isDescribed, rewritten == nil, context.assetRule.wantsChanges(after: last) {
             changes = try await writeChanges(schema, after: last)
-            if !isFull, let changes, device.assetRule.sufficesAlone(after: last, rawByteCount: changes.asset.rawByteCount, byteCount: changes.asset.byteCount) {
+            if !isFull, let changes, context.assetRule.sufficesAlone(after: last, rawByteCount: changes.asset.rawByteCount, byteCount: changes.asset.byteCount)
+            {
                 return .written(written(schema, changes, after: last))
             }
             if mayReopen {
-                await device.cloud.discard(changes.map { [$0.asset] } ?? [], in: device.zone)
+                await context.cloud.discard(changes.map { [$0.asset] } ?? [], in: context.zone)
                 return .needsMoreReaders
             }
         }
@@ -66,7 +67,7 @@ struct DatasetPublisher: Sendable {
         do {
             return try await writeSnapshot(schema, shape, after: last, beside: changes)
         } catch {
-            await device.cloud.discard(changes.map { [$0.asset] } ?? [], in: device.zone)
+            await context.cloud.discard(changes.map { [$0.asset] } ?? [], in: context.zone)
             throw error
         }
     }
@@ -84,8 +85,8 @@ struct DatasetPublisher: Sendable {
             try $0.transaction.changeLog.isComplete(of: schema) && !$0.transaction.held.hasWaiting(of: schema)
         }
         guard isWhole else { return nil }
-        let writer = try await device.cloud.newAsset(for: schema.recordName, number: number, kind: .changes, in: device.zone)
-        let exporter = ChangeExporter(schema: schema, syncTimestamp: syncTimestamp, after: last.end, rule: device.assetRule)
+        let writer = try await context.cloud.newAsset(for: schema.recordName, number: number, kind: .changes, in: context.zone)
+        let exporter = ChangeExporter(schema: schema, syncTimestamp: syncTimestamp, after: last.end, rule: context.assetRule)
         do {
             return try session.withReader(0) { reader in
                 guard let encoded = try exporter.encode(reader) else {
@@ -127,7 +128,7 @@ struct DatasetPublisher: Sendable {
             return try await writeSnapshot(schema, shape, previous: previous, after: last, beside: changes)
         } catch let error as SyncError where previous != nil && error.step == .store && error.code == .dataRefused {
             // A block that was to be copied differs from its index entry.
-            device.logger.warning("the last asset of \(schema.name) is damaged; writing all blocks anew", metadata: ["error": "\(error)"])
+            context.logger.warning("the last asset of \(schema.name) is damaged; writing all blocks anew", metadata: ["error": "\(error)"])
             return try await writeSnapshot(schema, shape, previous: nil, after: last, beside: changes)
         }
     }
@@ -141,10 +142,10 @@ struct DatasetPublisher: Sendable {
             try horizon.flatMap { try reader.transaction.tombstonesAndInstants.hasTombstones(of: schema, before: $0) ? $0 : nil }
         }
         let least = try isChecked ? nil : missing.leastCount(schema, after: last, in: session)
-        let writer = try await device.cloud.newAsset(for: schema.recordName, number: number, kind: .snapshot, in: device.zone)
+        let writer = try await context.cloud.newAsset(for: schema.recordName, number: number, kind: .snapshot, in: context.zone)
         var exporter = DatasetExporter(
             schema: schema, shape: shape, session: session, previous: previous, syncTimestamp: syncTimestamp, progress: progress)
-        (exporter.horizon, exporter.rule) = (dropping, device.assetRule)
+        (exporter.horizon, exporter.rule) = (dropping, context.assetRule)
         (exporter.trackedCount, exporter.leastCount) = (changes?.recordCount, least)
         let outcome: DatasetExporter.Outcome
         do {
@@ -162,13 +163,13 @@ struct DatasetPublisher: Sendable {
                     fields: DatasetRecord(dataFile: asset, changeFile: changes?.asset, syncTimestamp: syncTimestamp, recordCount: report.recordCount),
                     assets: [asset] + (changes.map { [$0.asset] } ?? []), report: report, horizon: dropping))
         case .unchanged:
-            await device.cloud.discard(changes.map { [$0.asset] } ?? [], in: device.zone)
+            await context.cloud.discard(changes.map { [$0.asset] } ?? [], in: context.zone)
             return .unchanged
         case .tooManyInstants:
-            await device.cloud.discard(changes.map { [$0.asset] } ?? [], in: device.zone)
+            await context.cloud.discard(changes.map { [$0.asset] } ?? [], in: context.zone)
             return .tooManyInstants
         case .changesDoNotAddUp:
-            device.logger.warning("the tracked changes of \(schema.name) do not add up to its rows; reading all rows")
+            context.logger.warning("the tracked changes of \(schema.name) do not add up to its rows; reading all rows")
             var unread = previous
             unread?.changes = nil
             return try await writeSnapshot(schema, shape, previous: unread, after: last, beside: changes)
@@ -182,18 +183,18 @@ struct DatasetPublisher: Sendable {
     private func openPrevious(_ schema: DatasetSchema, _ last: DatasetRecord?) async throws -> PreviousSnapshot? {
         guard !isFull, let last else { return nil }
         do {
-            let reader = try await device.cloud.openAsset(last.dataFile, in: device.zone)
+            let reader = try await context.cloud.openAsset(last.dataFile, in: context.zone)
             guard let data = try reader.index() else { return nil }
             // A small dataset is read whole each time. That costs little and does not depend on the change assets.
             let changes =
-                !device.assetRule.wantsChanges(after: last)
-                ? nil : (try? await ChangeAsset.open(last.chain, dataset: schema.name, in: device.cloud, zone: device.zone))
+                !context.assetRule.wantsChanges(after: last)
+                ? nil : (try? await ChangeAsset.open(last.chain, dataset: schema.name, in: context.cloud, zone: context.zone))
             return PreviousSnapshot(index: try SnapshotIndex.decode(data), reader: reader, isWhole: last.changeFiles.isEmpty, changes: changes)
         } catch let error as CloudError where error.code == .keyUnavailable || error.code == .notAuthorized {
             // Without the keys the new asset cannot be sealed either.
             throw error
         } catch {
-            device.logger.warning("the last asset of \(schema.name) cannot be read; writing all blocks anew", metadata: ["error": "\(error)"])
+            context.logger.warning("the last asset of \(schema.name) cannot be read; writing all blocks anew", metadata: ["error": "\(error)"])
             return nil
         }
     }
@@ -228,7 +229,7 @@ struct ChangeExporter: Sendable {
         for change in changes where !change.isDeletion {
             encoder.changed = change.partialColumns(of: schema)
             if let changed = encoder.changed, let timestamp = schema.timestampIndex, !changed.contains(timestamp) { undated.insert(change.key) }
-            guard try rows.give(change.key, to: encoder) else {
+            guard try rows.send(change.key, to: encoder) else {
                 throw SyncError(
                     .tryAgainLater, step: .read, at: "\(schema.name), key \(change.key)", "the row is not as its tracked change says",
                     hint: "run snapsync check --local")

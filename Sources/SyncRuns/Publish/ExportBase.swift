@@ -22,38 +22,38 @@ struct ExportBase: Sendable {
     /// - Parameters:
     ///   - isOneOfMany: whether other devices publish in the zone as well.
     ///   - warnings: the warnings so far.
-    init(_ device: SyncContext, after token: ChangeToken?, isOneOfMany: Bool, _ warnings: [String]) async throws {
+    init(_ context: SyncContext, after token: ChangeToken?, isOneOfMany: Bool, _ warnings: [String]) async throws {
         self.token = token
-        let out = isOneOfMany ? try device.database.read { try $0.state.takenOut() } : []
+        let out = isOneOfMany ? try context.database.read { try $0.state.takenOut() } : []
         takenOut = out
-        let published = device.settings.datasets.filter { !out.contains($0.name.exact) }
-        last = try await Self.records(of: published, device, token)
-        descriptions = try await PendingDescriptions.find(device, of: published, after: token, last)
-        let file = device.database.path.shellWord
+        let published = context.settings.datasets.filter { !out.contains($0.name.exact) }
+        last = try await Self.records(of: published, context, token)
+        descriptions = try await PendingDescriptions.find(context, of: published, after: token, last)
+        let file = context.database.path.shellWord
         self.warnings =
             warnings
-            + device.settings.datasets.filter { out.contains($0.name.exact) }.map {
+            + context.settings.datasets.filter { out.contains($0.name.exact) }.map {
                 "another device has taken the dataset \($0.name) out of the zone; its rows stay here and are not published (to put it back: snapsync tables add \(file) \($0.table.shellWord); to stop syncing it here, too: snapsync tables remove \(file) \($0.name))"
             }
     }
 
     /// Returns the version's records of the datasets from the database, or from the zone if the database does not have all of them.
-    private static func records(of schemas: [DatasetSchema], _ device: SyncContext, _ token: ChangeToken?) async throws -> [String: DatasetRecord] {
-        let known = try device.database.read { transaction in try schemas.map { try transaction.knownFields(of: $0) } }
+    private static func records(of schemas: [DatasetSchema], _ context: SyncContext, _ token: ChangeToken?) async throws -> [String: DatasetRecord] {
+        let known = try context.database.read { transaction in try schemas.map { try transaction.knownFields(of: $0) } }
         if token != nil, known.allSatisfy({ $0 != nil }) {
             return Dictionary(uniqueKeysWithValues: zip(schemas, known).compactMap { schema, fields in fields.map { (schema.name, $0) } })
         }
-        let state = try await device.records(at: token?.number, notBefore: token.map { AppliedVersion($0) })
+        let state = try await context.records(at: token?.number, notBefore: token.map { AppliedVersion($0) })
         return Dictionary(
             uniqueKeysWithValues: schemas.compactMap { schema in state.record(schema.recordName).flatMap(DatasetRecord.init).map { (schema.name, $0) } })
     }
 
     /// Whether there is no change, no decision and no description to publish.
-    func hasNothing(toPublishBy device: SyncContext) throws -> Bool {
+    func hasNothing(toPublishBy context: SyncContext) throws -> Bool {
         guard descriptions.isEmpty else { return false }
-        return try device.database.read { transaction in
+        return try context.database.read { transaction in
             try transaction.decidedEdits.unpublished().isEmpty
-                && device.settings.datasets.allSatisfy { try takenOut.contains($0.name.exact) || isUntouched($0, in: transaction) }
+                && context.settings.datasets.allSatisfy { try takenOut.contains($0.name.exact) || isUntouched($0, in: transaction) }
         }
     }
 
@@ -95,7 +95,7 @@ extension SyncContext {
                         horizons: datasets.map { _ in .distantPast }, marksOrphans: publishes, showsHeld: publishes || own.hasEdits()
                     ).run()
                     try own.settle(outcome, publishes: publishes)
-                    for place in outcome.released { ledger.note(place, of: datasets, ImportLedger.isShown) }
+                    for place in outcome.released { ledger.record(place, of: datasets, ImportLedger.isShown) }
                     try own.end()
                 }
                 for schema in datasets where publishes {

@@ -11,7 +11,7 @@ import StrictText
 /// Each stage takes the previous stage's value and returns one. An export reads all datasets from one state of the database and announces them by
 /// one commit. Nothing takes effect before that commit is in place.
 package struct ExportRun: Sendable {
-    var device: SyncContext
+    var context: SyncContext
     /// Whether to write every dataset whole, changed or not. Use it if an asset in the cloud is damaged or missing.
     var isFull: Bool
     /// Whether other devices publish in the zone as well, so that a race can be lost.
@@ -25,10 +25,10 @@ package struct ExportRun: Sendable {
     var upstream: UpstreamChanges?
 
     package init(
-        device: SyncContext, isFull: Bool, isOneOfMany: Bool = false, progress: ProgressHandler?, allowed: ShrinkApproval = .none,
+        context: SyncContext, isFull: Bool, isOneOfMany: Bool = false, progress: ProgressHandler?, allowed: ShrinkApproval = .none,
         upstream: UpstreamChanges? = nil
     ) {
-        self.device = device
+        self.context = context
         self.isFull = isFull
         self.isOneOfMany = isOneOfMany
         self.progress = progress
@@ -49,7 +49,7 @@ package struct ExportRun: Sendable {
         do {
             return .finished(try await run())
         } catch  where SyncError(error).code == .tryAgainLater {
-            let upstream = try await device.recoverAndFetchUpstreamChanges()
+            let upstream = try await context.recoverAndFetchUpstreamChanges()
             guard upstream.isBehind || upstream.hasRecovered else { throw error }
             return .lostRace(upstream)
         }
@@ -59,10 +59,10 @@ package struct ExportRun: Sendable {
     ///
     /// - Parameter warnings: the warnings so far.
     package func run(_ warnings: [String] = []) async throws -> ExportReport {
-        var base = try await prepare(device.notices + warnings)
-        let mail = try await EditReceiver(device: device).run()
+        var base = try await prepare(context.notices + warnings)
+        let mail = try await EditReceiver(context: context).run()
         // Before a version has the edits, because it states which of them the source took.
-        if mail.appliedCount > 0 { base.warnings += try device.refreshViews(refusing: true) }
+        if mail.appliedCount > 0 { base.warnings += try context.refreshViews(refusing: true) }
         var report = try await publish(on: base, mail)
         report.conflicts += mail.conflicts.count
         report.conflictReasons.merge(mail.conflicts.reasons, uniquingKeysWith: +)
@@ -79,19 +79,19 @@ package struct ExportRun: Sendable {
         }
         var base = prepared
         base.warnings += mail.warnings
-        if try !isFull && base.hasNothing(toPublishBy: device) { return try recordNothingNew(on: base, read: []) }
+        if try !isFull && base.hasNothing(toPublishBy: context) { return try recordNothingNew(on: base, read: []) }
         let token = base.token
-        let identity = try await identity.value { try await device.checkIdentity(applied: token.map { AppliedVersion($0) }, commits: []) }
+        let identity = try await identity.value { try await context.checkIdentity(applied: token.map { AppliedVersion($0) }, commits: []) }
         base.warnings += identity.warnings
         var run = self
-        run.device = identity.device
+        run.context = identity.context
         // The identity may have been determined before a description was changed. Use the current descriptions.
-        run.device.settings.datasets = device.settings.datasets
+        run.context.settings.datasets = context.settings.datasets
         return try await run.publish(on: base)
     }
 
     private func publish(on base: ExportBase) async throws -> ExportReport {
-        let writer = VersionWriter(device: device, isFull: isFull, progress: progress, allowed: allowed)
+        let writer = VersionWriter(context: context, isFull: isFull, progress: progress, allowed: allowed)
         let rewritten = try writer.findRewrittenTables(base.last)
         var readers = rewritten.isEmpty ? writer.readerCount(base.last) : WorkerThreads.count + 1
         var base = base
@@ -118,24 +118,24 @@ package struct ExportRun: Sendable {
 
     /// Runs the guards, updates change tracking and finds the version to build on.
     private func prepare(_ noted: [String]) async throws -> ExportBase {
-        try device.verifyRole()
-        try ClockGuard.verify(device.now())
-        try await device.checkPublisher()
-        let upstream = if let upstream { upstream } else { try await device.recoverAndFetchUpstreamChanges() }
-        try await device.verifyNewest(upstream, isOneOfMany: isOneOfMany)
-        try device.verifyFirstPublish(after: upstream.applied)
-        try SyncGuards.refuseUnknownFields(device.database.read { try $0.datasetStates.all() })
-        let returned = try device.showHeldRows()
-        let warnings = try noted + upstream.warnings + returned + device.keepTracking()
-        try await device.correctFutureInstants()
+        try context.verifyRole()
+        try ClockGuard.verify(context.now())
+        try await context.checkPublisher()
+        let upstream = if let upstream { upstream } else { try await context.recoverAndFetchUpstreamChanges() }
+        try await context.verifyNewest(upstream, isOneOfMany: isOneOfMany)
+        try context.verifyFirstPublish(after: upstream.applied)
+        try SyncGuards.refuseUnknownFields(context.database.read { try $0.datasetStates.all() })
+        let returned = try context.showHeldRows()
+        let warnings = try noted + upstream.warnings + returned + context.keepTracking()
+        try await context.correctFutureInstants()
         try refuseUnseen()
-        return try await ExportBase(device, after: upstream.applied?.token, isOneOfMany: isOneOfMany, warnings)
+        return try await ExportBase(context, after: upstream.applied?.token, isOneOfMany: isOneOfMany, warnings)
     }
 
     /// Refuses rows that lack columns of the applied version: they would be published without these columns' values.
     private func refuseUnseen() throws {
-        let unseen = try device.database.read { transaction in
-            try device.settings.datasets.first { try !transaction.state.unseenColumns(of: $0).isEmpty }
+        let unseen = try context.database.read { transaction in
+            try context.settings.datasets.first { try !transaction.state.unseenColumns(of: $0).isEmpty }
         }
         guard let unseen else { return }
         throw SyncError(
@@ -156,31 +156,31 @@ package struct ExportRun: Sendable {
     /// name them.
     private func announce(_ stored: StoredVersion, on base: ExportBase) async throws -> AnnouncedVersion {
         do {
-            let pending = try await PendingPins(device: device).check()
-            let shrunk = try await ShrinkCheck(device: device, allowed: allowed).approvals(
+            let pending = try await PendingPins(context: context).check()
+            let shrunk = try await ShrinkCheck(context: context, allowed: allowed).approvals(
                 for: stored.datasets.map { ($0.schema, $0.fields.recordCount) }, after: base.token)
             let horizon = stored.datasets.compactMap(\.horizon).first
-            let carried = try await device.recordsOfFirstVersion(after: base.token)
+            let carried = try await context.recordsOfFirstVersion(after: base.token)
             var draft = CommitDraft(
-                device: device.settings.device,
+                device: context.settings.device,
                 saving: stored.datasets.map { $0.fields.record(of: $0.schema) } + pending.pins.map(\.record) + base.descriptions.records + carried,
-                deleting: base.descriptions.removed, clock: device.now(), approvals: shrunk + (horizon.map { [TombstoneHorizon.text($0)] } ?? []))
+                deleting: base.descriptions.removed, clock: context.now(), approvals: shrunk + (horizon.map { [TombstoneHorizon.text($0)] } ?? []))
             draft.answered = stored.decided
-            let commit = try await device.cloud.prepare(draft, after: base.token, in: device.zone)
+            let commit = try await context.cloud.prepare(draft, after: base.token, in: context.zone)
             let sequences = Dictionary(
                 uniqueKeysWithValues: stored.read.filter { stored.isWritten($0.schema) }.map { ($0.schema.name, $0.sequence) })
             // If this run ends between publishing and recording the commit, the next one recovers from this record.
-            try device.database.write { transaction in
-                guard try transaction.state.applied()?.token == base.token else { throw device.anotherRun(.announce) }
+            try context.database.write { transaction in
+                guard try transaction.state.applied()?.token == base.token else { throw context.anotherRun(.announce) }
                 try transaction.state.setIntended(IntendedVersion(version: AppliedVersion(commit.token), sequences: sequences))
             }
-            let token = try await device.cloud.publish(commit)
+            let token = try await context.cloud.publish(commit)
             return AnnouncedVersion(token: token, stored: stored, pending: pending)
         } catch let error as CloudError where error.code == .serverResponseLost {
             // The commit may still arrive, and then it needs its assets. If it does not arrive, a prune removes them.
             throw error
         } catch {
-            await device.cloud.discard(stored.assets, in: device.zone)
+            await context.cloud.discard(stored.assets, in: context.zone)
             throw SyncError(error, step: .announce)
         }
     }
@@ -190,12 +190,12 @@ package struct ExportRun: Sendable {
     /// Records the published version as the applied one in one transaction, and reports it to the zone.
     private func record(_ announced: AnnouncedVersion, on base: ExportBase) async throws -> ExportReport {
         let stored = announced.stored
-        try device.database.write { transaction in
+        try context.database.write { transaction in
             // Another run in between may have imported this commit and acknowledged its changes.
             guard try transaction.state.applied()?.token == base.token else { return }
             try transaction.recordPublished(
                 AppliedVersion(announced.token), stored.datasets.map { ($0.schema, $0.fields) }, after: base.token.map { AppliedVersion($0) },
-                of: device.settings.datasets)
+                of: context.settings.datasets)
             for one in stored.read {
                 if stored.isWritten(one.schema) {
                     try transaction.acknowledgePublished(one.schema, upTo: one.sequence, one.rewritten, settling: one.doubt)
@@ -211,38 +211,38 @@ package struct ExportRun: Sendable {
             for one in stored.datasets {
                 if let horizon = one.horizon { try transaction.tombstonesAndInstants.removeTombstones(of: one.schema, before: horizon) }
             }
-            try device.recordSuccess(.export, in: transaction)
-            try device.nextNonce(in: transaction)
+            try context.recordSuccess(.export, in: transaction)
+            try context.nextNonce(in: transaction)
             try transaction.decidedEdits.setOfVersion(transaction.decidedEdits.ofVersion().merging(stored.decided) { $1 })
             if isFull { try transaction.state.isFullSyncRequested.set(false) }
         }
-        await device.report(announced.token)
+        await context.report(announced.token)
         return ExportReport(
             published: true, version: announced.token.number, written: stored.datasets.map(\.report),
-            unchanged: device.settings.datasets.filter { !stored.isWritten($0) }.map(\.name),
-            warnings: base.warnings + announced.pending.warnings + stored.datasets.compactMap { AssetLimits.warning($0.report, limit: device.assetLimit) })
+            unchanged: context.settings.datasets.filter { !stored.isWritten($0) }.map(\.name),
+            warnings: base.warnings + announced.pending.warnings + stored.datasets.compactMap { AssetLimits.warning($0.report, limit: context.assetLimit) })
     }
 
     /// Records that the run succeeded and published nothing.
     private func recordNothingNew(on base: ExportBase, read: [ReadDataset]) throws -> ExportReport {
         if read.isEmpty {
-            try device.recordIdleSuccess(.export)
+            try context.recordIdleSuccess(.export)
         } else {
-            try device.database.write { transaction in
+            try context.database.write { transaction in
                 guard try transaction.state.applied()?.token == base.token else { return }
                 for one in read { try transaction.changeLog.drop(of: one.schema, upTo: one.sequence, settling: one.doubt) }
-                try device.recordSuccess(.export, in: transaction)
+                try context.recordSuccess(.export, in: transaction)
             }
         }
         return ExportReport(
-            published: false, version: base.token?.number, written: [], unchanged: device.settings.datasets.map(\.name), warnings: base.warnings)
+            published: false, version: base.token?.number, written: [], unchanged: context.settings.datasets.map(\.name), warnings: base.warnings)
     }
 
     /// Gives the columns of each row of a dataset one instant, so that the instants fit into an asset.
     ///
     /// - Returns: a warning; nil if every row has only one.
     private func joinColumns(of schema: DatasetSchema) throws -> String? {
-        let count = try device.database.write { transaction in
+        let count = try context.database.write { transaction in
             try transaction.changeLog.consolidate(of: [schema])
             return try transaction.tombstonesAndInstants.joinColumns(of: schema)
         }
@@ -262,7 +262,7 @@ package struct ExportRun: Sendable {
                 .dataRefused, step: .store, at: "dataset \(schema.name)", "its deletions are more than an asset can hold",
                 hint: "sync after each part where an application deletes so many rows")
         }
-        let count = try device.database.write { try $0.changeLog.levelInstants(of: schema, includingPublished: attempt > 1) }
+        let count = try context.database.write { try $0.changeLog.levelInstants(of: schema, includingPublished: attempt > 1) }
         return
             "\(schema.name): \(Format.count(count, "row")) had more different instants than a version can hold; they count as changed when the latest of them was"
     }

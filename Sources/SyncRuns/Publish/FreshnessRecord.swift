@@ -57,7 +57,7 @@ extension SyncContext {
         if current.isDue(at: now()) {
             try ClockGuard.verify(now())
             let promise = FreshnessRecord(interval: note.interval)
-            version = try await MetadataPublisher(device: self).publish { _ in MetadataPublisher.Changes(saving: [promise.record]) }.number
+            version = try await MetadataPublisher(context: self).publish { _ in MetadataPublisher.Changes(saving: [promise.record]) }.number
             current = FreshnessNote(interval: note.interval, newest: now())
         }
         try database.write { [current] in try $0.state.freshness.set(current) }

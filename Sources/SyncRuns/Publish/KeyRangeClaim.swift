@@ -48,22 +48,22 @@ package struct KeyRangeClaim {
 
     /// Claims a new range for a database that was renamed because it is a copy of another database. Its present range belongs to the other
     /// database.
-    static func renew(_ device: SyncContext) async throws {
-        let current = try device.database.read { try $0.keyRanges.current() }
-        guard let current, current.device != device.settings.device else { return }
-        let creator = try await device.zoneInfo().creator
-        let name = device.settings.device
-        _ = try await MetadataPublisher(device: device).publish { state in
+    static func renew(_ context: SyncContext) async throws {
+        let current = try context.database.read { try $0.keyRanges.current() }
+        guard let current, current.device != context.settings.device else { return }
+        let creator = try await context.zoneInfo().creator
+        let name = context.settings.device
+        _ = try await MetadataPublisher(context: context).publish { state in
             var record = try KeyRangeRecord(state)
             if record.range(of: name, creator: creator) != nil { return MetadataPublisher.Changes() }
-            _ = try record.add(name, in: device.zone)
+            _ = try record.add(name, in: context.zone)
             return MetadataPublisher.Changes(saving: [record.record])
         }
-        let state = try await device.cloud.records(in: device.zone)
+        let state = try await context.cloud.records(in: context.zone)
         guard let range = try KeyRangeRecord(state).range(of: name, creator: creator) else { return }
-        try device.database.write {
+        try context.database.write {
             try $0.keyRanges.set(range, of: name)
-            try $0.keyRanges.advance(device.settings.datasets)
+            try $0.keyRanges.advance(context.settings.datasets)
         }
     }
 }

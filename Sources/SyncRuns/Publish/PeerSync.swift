@@ -9,7 +9,7 @@ import StrictText
 /// If another device publishes first, the prepared version is discarded and the sync starts again, after a random wait. Some device always wins.
 /// When the attempts of ``retry`` are used up, the sync fails with `.tryAgainLater`.
 package struct PeerSync: Sendable {
-    let device: SyncContext
+    let context: SyncContext
     /// The datasets that may become much smaller.
     let allowed: ShrinkApproval
     let progress: ProgressHandler?
@@ -18,18 +18,18 @@ package struct PeerSync: Sendable {
     let pause: @Sendable (Duration) async throws -> Void
 
     package init(
-        device: SyncContext, allowed: ShrinkApproval, progress: ProgressHandler?,
+        context: SyncContext, allowed: ShrinkApproval, progress: ProgressHandler?,
         retry: RetryPolicy = RetryPolicy(attempts: 100, firstDelay: .milliseconds(10), longestDelay: .milliseconds(200)),
         pause: @escaping @Sendable (Duration) async throws -> Void
     ) {
-        (self.device, self.allowed, self.progress, self.retry, self.pause) = (device, allowed, progress, retry, pause)
+        (self.context, self.allowed, self.progress, self.retry, self.pause) = (context, allowed, progress, retry, pause)
     }
 
     /// Syncs.
     ///
     /// - Throws: ``SyncError`` with `.tryAgainLater` if other devices published first every time. What was imported stays.
     package func run() async throws -> SyncReport {
-        try await KeyRangeClaim.renew(device)
+        try await KeyRangeClaim.renew(context)
         var newest: ChangeToken?
         do {
             let report = try await run(noting: &newest)
@@ -44,9 +44,9 @@ package struct PeerSync: Sendable {
     /// Reports the imported version, because no publication has reported.
     private func report(_ imported: ChangeToken?) async {
         guard let token = imported else { return }
-        var named = device
+        var named = context
         // The import may have renamed the device because another database uses its name.
-        if let settings = try? device.database.read({ try $0.settings.read() }) { named.settings = settings }
+        if let settings = try? context.database.read({ try $0.settings.read() }) { named.settings = settings }
         await named.report(token)
     }
 
@@ -61,27 +61,27 @@ package struct PeerSync: Sendable {
             let (report, upstream) = try await importUpstream(known)
             known = nil
             if let report {
-                if report.applied, let token = try device.database.read({ try $0.state.applied() })?.token { newest = token }
+                if report.applied, let token = try context.database.read({ try $0.state.applied() })?.token { newest = token }
                 imported = imported.map { $0.followed(by: report) } ?? report
             }
-            var publisher = device
+            var publisher = context
             if imported != nil {
                 publisher.notices = []
                 // An import may have updated the device's dataset descriptions from the zone's, or given the device another name.
-                let settings = try device.database.read { try $0.settings.read() }
+                let settings = try context.database.read { try $0.settings.read() }
                 (publisher.settings.datasets, publisher.settings.device) = (settings.datasets, settings.device)
             }
             publisher.notices += found
-            var export = ExportRun(device: publisher, isFull: false, isOneOfMany: true, progress: progress, allowed: allowed, upstream: upstream)
+            var export = ExportRun(context: publisher, isFull: false, isOneOfMany: true, progress: progress, allowed: allowed, upstream: upstream)
             export.identity = identity
             switch try await export.attempt() {
-            case .finished(let exported): return SyncReport(role: device.settings.role.rawValue, exported: exported, imported: imported)
+            case .finished(let exported): return SyncReport(role: context.settings.role.rawValue, exported: exported, imported: imported)
             case .lostRace(let upstream):
                 if upstream.hasRecovered { found += upstream.warnings }
                 losses += 1
                 guard losses < retry.attempts else {
                     throw SyncError(
-                        .tryAgainLater, step: .announce, at: device.zone.place,
+                        .tryAgainLater, step: .announce, at: context.zone.place,
                         "other devices published first, \(losses) times in a row; what was changed here stays tracked",
                         hint: "run the same command again")
                 }
@@ -96,36 +96,36 @@ package struct PeerSync: Sendable {
     ///
     /// - Parameter known: the commits that a lost race has just found; nil reads the zone.
     private func importUpstream(_ known: UpstreamChanges?) async throws -> (report: ImportReport?, upstream: UpstreamChanges?) {
-        let upstream = if let known { known } else { try await device.recoverAndFetchUpstreamChanges() }
+        let upstream = if let known { known } else { try await context.recoverAndFetchUpstreamChanges() }
         if upstream.changes.token == nil {
-            let creator = try await device.zoneInfo().creator
-            guard creator == device.settings.device else {
+            let creator = try await context.zoneInfo().creator
+            guard creator == context.settings.device else {
                 throw SyncError(
-                    .nothingThere, step: .fetch, at: device.zone.place,
+                    .nothingThere, step: .fetch, at: context.zone.place,
                     "nothing has been published yet, and the first version is made by the device that made the zone",
                     hint: "run snapsync sync on \(creator) first")
             }
             return (nil, upstream)
         }
-        let hasUnseen = try device.database.read { transaction in
-            try device.settings.datasets.contains { try !transaction.state.unseenColumns(of: $0).isEmpty }
+        let hasUnseen = try context.database.read { transaction in
+            try context.settings.datasets.contains { try !transaction.state.unseenColumns(of: $0).isEmpty }
         }
         if upstream.isBehind || hasUnseen {
-            var run = ImportRun(device: device, progress: progress, allowed: allowed)
+            var run = ImportRun(context: context, progress: progress, allowed: allowed)
             // A report costs two requests, and the publication that follows reports as well.
             run.reportsAtOnce = false
             let report = try await run.importNewest(upstream)
             // Publish after the imported version without reading the zone again. If another device has published since, this device loses the
             // race.
-            let here = try device.database.read { try $0.state.applied() }
+            let here = try context.database.read { try $0.state.applied() }
             let isNewest = report.applied && upstream.follows && !upstream.isExpired && here?.token == upstream.changes.token
             return (
                 report, isNewest ? UpstreamChanges(applied: here, changes: ZoneChanges(base: [], commits: [], token: here?.token), warnings: []) : nil
             )
         }
-        let warnings = try device.notices + upstream.warnings + device.keepTracking()
-        try await device.correctFutureInstants()
-        _ = try await TrackingRebuild(device: device).run(upstream)
+        let warnings = try context.notices + upstream.warnings + context.keepTracking()
+        try await context.correctFutureInstants()
+        _ = try await TrackingRebuild(context: context).run(upstream)
         guard !warnings.isEmpty else { return (nil, upstream) }
         return (ImportReport(applied: false, version: upstream.applied?.number, datasets: [], warnings: warnings), nil)
     }

@@ -29,32 +29,32 @@ struct PendingDescriptions: Sendable {
     /// - Parameters:
     ///   - datasets: the datasets that the device publishes.
     ///   - last: the records that the version `token` has of them, by dataset name.
-    static func find(_ device: SyncContext, of datasets: [DatasetSchema], after token: ChangeToken?, _ last: [String: DatasetRecord]) async throws
+    static func find(_ context: SyncContext, of datasets: [DatasetSchema], after token: ChangeToken?, _ last: [String: DatasetRecord]) async throws
         -> PendingDescriptions
     {
-        var pending = try await descriptions(device, of: datasets, after: token, last)
-        let removed = try device.database.read { try $0.state.removedRecords() }
+        var pending = try await descriptions(context, of: datasets, after: token, last)
+        let removed = try context.database.read { try $0.state.removedRecords() }
         if token != nil, !removed.isEmpty {
-            let state = try await device.records(at: token?.number, notBefore: token.map { AppliedVersion($0) })
-            let synced = Set(device.settings.datasets.flatMap { [$0.recordName.exact, DatasetDescription.recordName(of: $0.name).exact] })
+            let state = try await context.records(at: token?.number, notBefore: token.map { AppliedVersion($0) })
+            let synced = Set(context.settings.datasets.flatMap { [$0.recordName.exact, DatasetDescription.recordName(of: $0.name).exact] })
             pending.removed = removed.filter { state.record($0) != nil && !synced.contains($0.exact) }
             // What is gone, or was put back, must not be deleted later, when another device may have published it anew.
-            if pending.removed != removed { try device.database.write { [left = pending.removed] in try $0.state.removedRecords.set(left) } }
+            if pending.removed != removed { try context.database.write { [left = pending.removed] in try $0.state.removedRecords.set(left) } }
         }
         return pending
     }
 
     private static func descriptions(
-        _ device: SyncContext, of datasets: [DatasetSchema], after token: ChangeToken?, _ last: [String: DatasetRecord]
+        _ context: SyncContext, of datasets: [DatasetSchema], after token: ChangeToken?, _ last: [String: DatasetRecord]
     ) async throws -> PendingDescriptions {
         let own = datasets.filter { !DatasetSchema.builtIn.contains($0) }
-        let (known, version) = try device.database.read { (try $0.state.descriptionNote(), try $0.tables.schemaVersion()) }
+        let (known, version) = try context.database.read { (try $0.state.descriptionNote(), try $0.tables.schemaVersion()) }
         if let known, known.schemaVersion == version, own.allSatisfy({ known.hashes[$0.name] != nil && last[$0.name] != nil }) {
             return PendingDescriptions()
         }
 
         var pending = PendingDescriptions()
-        let (descriptions, text) = try device.database.read { transaction in
+        let (descriptions, text) = try context.database.read { transaction in
             (
                 try own.map { DatasetDescription(schema: $0, structure: try transaction.tables.structure(of: $0, among: datasets)) },
                 try transaction.tables.schemaText(of: datasets)
@@ -65,36 +65,36 @@ struct PendingDescriptions: Sendable {
         for one in descriptions { hashes[one.schema.name] = ContentHash.of(try one.text().utf8) }
         let changed = descriptions.filter { last[$0.schema.name] == nil || known?.hashes[$0.schema.name] != hashes[$0.schema.name] }
         if !changed.isEmpty {
-            let state = token == nil ? nil : try await device.records(at: token?.number, notBefore: token.map { AppliedVersion($0) })
+            let state = token == nil ? nil : try await context.records(at: token?.number, notBefore: token.map { AppliedVersion($0) })
             let published = Dictionary((state?.records ?? []).map { ($0.name.folded, $0.name) }) { first, _ in first }
             for one in changed {
                 // A description that cannot be read is replaced.
                 let record = DatasetDescription.recordName(of: one.schema.name)
-                let there = state?.record(record).flatMap { try? DatasetDescription($0, in: device.zone) }
+                let there = state?.record(record).flatMap { try? DatasetDescription($0, in: context.zone) }
                 if there == nil, let other = published[record.folded], other.exact != record.exact {
-                    let file = device.database.path.shellWord, name = [one.schema.name].tableList
+                    let file = context.database.path.shellWord, name = [one.schema.name].tableList
                     throw SyncError(
                         .refused, step: .read, at: "dataset \(one.schema.name)", "the zone has this name in other case, and SQLite takes both for one",
                         hint: "to take over the zone's: snapsync tables remove \(file) \(name) && snapsync tables adopt \(file) --create")
                 }
-                if let there, there != one { try device.database.read { try $0.tables.refuseOtherKeys(of: one.schema, than: there) } }
+                if let there, there != one { try context.database.read { try $0.tables.refuseOtherKeys(of: one.schema, than: there) } }
                 if let there, there == one || known?.hashes[one.schema.name] == nil && !one.describesMore(than: there) { continue }
                 // Another device may have added columns that this device does not describe yet. Keep them.
-                let removed = try device.database.read { try $0.state.removedColumns(of: one.schema) }
+                let removed = try context.database.read { try $0.state.removedColumns(of: one.schema) }
                 let whole = try there.map { try one.adding($0, without: removed) } ?? one
                 if whole != there { pending.records.append(try whole.record()) }
             }
         }
         let before = known?.hashes.filter { SchemaText.isHashName($0.key) }
         if before ?? [:] != text.hashes {
-            let state = token == nil ? nil : try await device.records(at: token?.number, notBefore: token.map { AppliedVersion($0) })
+            let state = token == nil ? nil : try await context.records(at: token?.number, notBefore: token.map { AppliedVersion($0) })
             // A text that cannot be read is replaced.
-            let there = state.flatMap { try? SchemaText($0, in: device.zone) }
+            let there = state.flatMap { try? SchemaText($0, in: context.zone) }
             if let whole = text.merged(into: there, changedSince: before), let record = try whole.record() { pending.records.append(record) }
         }
         let note = DescriptionNote(schemaVersion: version, hashes: hashes)
         if pending.isEmpty {
-            try device.database.write { try $0.state.descriptionNote.set(note) }
+            try context.database.write { try $0.state.descriptionNote.set(note) }
         } else {
             pending.note = note
         }

@@ -211,7 +211,7 @@ final class SortedBlockSource: BlockSource, @unchecked Sendable {
         while let (range, extents) = try nextSorted() {
             number = range.number
             if let extents, load(extents, of: number, into: sorter) {
-                try blocks.encode { try sorter.give(to: blocks, isSingle: schema.keyShape.isSingle) }
+                try blocks.encode { try sorter.send(to: blocks, isSingle: schema.keyShape.isSingle) }
             } else {
                 try reading { try blocks.encode { try readers.keys.read(range, into: blocks) } }
             }

@@ -106,7 +106,7 @@ extension ZoneState {
 /// Another device may have pruned such a version in between, because it sees no pin before the commit. A pin that would keep nothing is not made.
 /// The run reports it, and `undo` forgets the version.
 struct PendingPins: Sendable {
-    let device: SyncContext
+    let context: SyncContext
 
     /// The pins for the next commit, and the pins whose versions are gone.
     struct Outcome: Sendable {
@@ -124,7 +124,7 @@ struct PendingPins: Sendable {
 
     func check() async throws -> Outcome {
         var outcome = Outcome()
-        for pending in try device.database.read({ try $0.state.pendingPins() }) {
+        for pending in try context.database.read({ try $0.state.pendingPins() }) {
             if let pin = try await pin(pending) { outcome.pins.append(pin) } else { outcome.lost.append(pending) }
         }
         return outcome
@@ -133,11 +133,11 @@ struct PendingPins: Sendable {
     /// Returns the pin if the version can be read permanently. If the checkpoint is missing and the version's commit is kept, places the
     /// checkpoint again.
     private func pin(_ pending: PendingPin) async throws -> VersionPin? {
-        let pin = VersionPin(pending, at: device.now())
-        switch try await pin.look(in: device.cloud, device.zone) {
+        let pin = VersionPin(pending, at: context.now())
+        switch try await pin.look(in: context.cloud, context.zone) {
         case .checkpoint(let state): return try await hasAssets(state) ? pin : nil
         case .commit:
-            let checkpoint = try await device.cloud.placeCheckpoint(at: pin.version, in: device.zone)
+            let checkpoint = try await context.cloud.placeCheckpoint(at: pin.version, in: context.zone)
             return VersionPin(
                 version: pin.version, name: pin.name, commit: pin.commit, checkpoint: checkpoint, timestamp: pin.timestamp, pinnedAt: pin.pinnedAt)
         case .nothing: return nil
@@ -148,7 +148,7 @@ struct PendingPins: Sendable {
     private func hasAssets(_ state: ZoneState) async throws -> Bool {
         for asset in state.records.flatMap(\.assets) {
             do {
-                let reader = try await device.cloud.openAsset(asset, in: device.zone)
+                let reader = try await context.cloud.openAsset(asset, in: context.zone)
                 if asset.index != nil { _ = try reader.index() }
             } catch let error as CloudError where error.code == .pending || error.code == .unknownItem {
                 return false
@@ -164,9 +164,9 @@ struct PendingPins: Sendable {
 ///
 /// The device's token moves to the new commit, so the device must have the newest version. It is imported first.
 package struct MetadataPublisher: Sendable {
-    let device: SyncContext
+    let context: SyncContext
 
-    package init(device: SyncContext) { self.device = device }
+    package init(context: SyncContext) { self.context = context }
 
     /// The records that a commit saves and deletes. They are computed for the zone's state directly before the commit.
     package struct Changes: Sendable {
@@ -188,37 +188,37 @@ package struct MetadataPublisher: Sendable {
     ///
     /// - Returns: the zone's newest version.
     package func publish(_ changes: (ZoneState) async throws -> Changes) async throws -> ChangeToken {
-        try await device.checkPublisher(.announce, else: "it makes no commits", hint: "run it on a device that publishes")
+        try await context.checkPublisher(.announce, else: "it makes no commits", hint: "run it on a device that publishes")
         for attempt in 1... {
-            _ = try await ImportRun(device: device, progress: nil).importNewest()
-            let token = try device.database.read { try $0.state.applied()?.token }
-            let state = try await device.cloud.records(in: device.zone, at: token?.number, notBefore: token)
+            _ = try await ImportRun(context: context, progress: nil).importNewest()
+            let token = try context.database.read { try $0.state.applied()?.token }
+            let state = try await context.cloud.records(in: context.zone, at: token?.number, notBefore: token)
             // Check this before anything is put into the zone: a copy of the publishing database must not make pins in its name.
-            let identity = try await device.checkIdentity(applied: token.map { AppliedVersion($0) }, commits: [])
+            let identity = try await context.checkIdentity(applied: token.map { AppliedVersion($0) }, commits: [])
             let wanted = try await changes(state)
             guard let token, !wanted.isEmpty else { return token ?? ChangeToken(number: 0, hash: "") }
             do {
-                return try await MetadataPublisher(device: identity.device).commit(wanted, after: token)
+                return try await MetadataPublisher(context: identity.context).commit(wanted, after: token)
             } catch  where attempt < Self.policy.attempts && SyncError(error).code == .tryAgainLater {
                 try await Task.sleep(for: Self.policy.delay(after: attempt))
             }
         }
-        throw SyncError(.tryAgainLater, step: .announce, at: device.zone.place, "other devices publish without a pause", hint: "run the same command again")
+        throw SyncError(.tryAgainLater, step: .announce, at: context.zone.place, "other devices publish without a pause", hint: "run the same command again")
     }
 
     private func commit(_ changes: Changes, after token: ChangeToken) async throws -> ChangeToken {
-        var draft = CommitDraft(device: device.settings.device, saving: changes.saving, deleting: changes.deleting, clock: device.now())
+        var draft = CommitDraft(device: context.settings.device, saving: changes.saving, deleting: changes.deleting, clock: context.now())
         draft.checkpoint = changes.checkpoint
-        let prepared = try await device.cloud.prepare(draft, after: token, in: device.zone)
+        let prepared = try await context.cloud.prepare(draft, after: token, in: context.zone)
         // If we crash between publishing and recording the commit, the next run recognizes the commit as its own.
-        try device.database.write { try $0.state.setIntended(IntendedVersion(version: AppliedVersion(prepared.token), sequences: [:])) }
-        let published = try await device.cloud.publish(prepared)
-        try device.database.write { transaction in
-            try transaction.keepFields([:], of: device.settings.datasets, before: AppliedVersion(token), now: AppliedVersion(published))
+        try context.database.write { try $0.state.setIntended(IntendedVersion(version: AppliedVersion(prepared.token), sequences: [:])) }
+        let published = try await context.cloud.publish(prepared)
+        try context.database.write { transaction in
+            try transaction.keepFields([:], of: context.settings.datasets, before: AppliedVersion(token), now: AppliedVersion(published))
             try transaction.state.setApplied(AppliedVersion(published))
             try transaction.state.setIntended(nil)
         }
-        await device.report(published)
+        await context.report(published)
         return published
     }
 }

@@ -32,7 +32,7 @@ struct StoredVersion: Sendable {
 /// Reads the datasets of a publisher's database from one state, and stores the assets of those that differ from the last version: the stages read,
 /// encode, compress and store of an ``ExportRun``.
 struct VersionWriter: Sendable {
-    let device: SyncContext
+    let context: SyncContext
     /// Whether to write every dataset whole, changed or not.
     let isFull: Bool
     let progress: ProgressHandler?
@@ -52,15 +52,15 @@ struct VersionWriter: Sendable {
 
     /// Reads the datasets from one state of the database, and stores the assets of those that differ from the last version.
     func store(on base: ExportBase, readers: Int, _ found: [String: RewrittenTable]) async throws -> Outcome {
-        let settings = device.settings
+        let settings = context.settings
         try limitOwnTimestamps(base.last, except: found)
-        let session = try ReadSession(device.database, readers: readers, consolidating: settings.datasets, except: found)
+        let session = try ReadSession(context.database, readers: readers, consolidating: settings.datasets, except: found)
         defer { session.end() }
         var stored = StoredVersion()
         do {
             // The session's rows must belong to the version that the export builds on.
             guard try session.withReader(0, { try $0.transaction.state.applied() })?.token == base.token else {
-                throw device.anotherRun(.read)
+                throw context.anotherRun(.read)
             }
             let latest = try session.withReader(0) {
                 try ([$0.transaction.changeLog.latestInstant()] + session.rewritten.values.map(\.latest)).compactMap { $0 }.max()
@@ -68,15 +68,15 @@ struct VersionWriter: Sendable {
             let crowded = try session.withReader(0) { reader in
                 try settings.datasets.compactMap { schema -> Instant? in
                     if try base.isUntouched(schema, in: reader.transaction) && !isFull { return nil }
-                    return try TombstoneHorizon.crowded(schema, session.rewritten[schema.name], by: device.assetRule, in: reader.transaction)
+                    return try TombstoneHorizon.crowded(schema, session.rewritten[schema.name], by: context.assetRule, in: reader.transaction)
                 }
             }
-            let missing = MissingRows(device: device, allowed: allowed)
+            let missing = MissingRows(context: context, allowed: allowed)
             let publisher = DatasetPublisher(
-                device: device, session: session, syncTimestamp: base.timestamp(device.now(), notBefore: latest), number: (base.token?.number ?? 0) + 1,
+                context: context, session: session, syncTimestamp: base.timestamp(context.now(), notBefore: latest), number: (base.token?.number ?? 0) + 1,
                 isFull: isFull, mayReopen: readers == 1, progress: progress,
                 missing: missing,
-                horizon: (crowded + [TombstoneHorizon.now(device.now(), last: base.last)].compactMap(\.self)).max())
+                horizon: (crowded + [TombstoneHorizon.now(context.now(), last: base.last)].compactMap(\.self)).max())
             for schema in settings.datasets {
                 // Rows and log are read from one state: the rows include every log entry up to this number.
                 let (untouched, sequence, doubt) = try session.withReader(0) {
@@ -94,23 +94,23 @@ struct VersionWriter: Sendable {
                     stored.notices += try notices(schema, session)
                 case .unchanged: break
                 case .needsMoreReaders:
-                    await device.cloud.discard(stored.assets, in: device.zone)
+                    await context.cloud.discard(stored.assets, in: context.zone)
                     return .needsMoreReaders
                 case .tooManyInstants:
-                    await device.cloud.discard(stored.assets, in: device.zone)
+                    await context.cloud.discard(stored.assets, in: context.zone)
                     return .tooManyInstants(schema)
                 }
             }
             session.end()
-            stored.decided = try device.database.read { try $0.decidedEdits.unpublished() }
+            stored.decided = try context.database.read { try $0.decidedEdits.unpublished() }
             return stored.datasets.isEmpty && stored.decided.isEmpty && base.descriptions.isEmpty ? .nothingNew(stored.read) : .stored(stored)
         } catch {
-            await device.cloud.discard(stored.assets, in: device.zone)
+            await context.cloud.discard(stored.assets, in: context.zone)
             // Rows that were not written since the last version are in it, so they can be exported.
             let touched = settings.datasets.filter { schema in
                 (try? session.withReader(0) { try base.isUntouched(schema, in: $0.transaction) }) != true
             }
-            throw BadRowSurvey(path: device.database.path, session: session).survey(error, of: touched)
+            throw BadRowSurvey(path: context.database.path, session: session).survey(error, of: touched)
         }
     }
 
@@ -127,21 +127,21 @@ struct VersionWriter: Sendable {
     func readerCount(_ last: [String: DatasetRecord]) -> Int {
         let isSmall =
             !isFull
-            && device.settings.datasets.allSatisfy { schema in
-                last[schema.name].map { $0.dataFile.byteCount <= device.assetRule.smallByteCount || device.assetRule.wantsChanges(after: $0) } ?? false
+            && context.settings.datasets.allSatisfy { schema in
+                last[schema.name].map { $0.dataFile.byteCount <= context.assetRule.smallByteCount || context.assetRule.wantsChanges(after: $0) } ?? false
             }
         return isSmall ? 1 : WorkerThreads.count + 1
     }
 
     /// Finds the tables in which every row was written since the last version, by dataset name.
     func findRewrittenTables(_ last: [String: DatasetRecord]) throws -> [String: RewrittenTable] {
-        try device.database.read { transaction in
+        try context.database.read { transaction in
             var found: [String: RewrittenTable] = [:]
-            for schema in device.settings.datasets where try last[schema.name] == nil || transaction.changeLog.isComplete(of: schema) {
-                let rule = device.assetRule
+            for schema in context.settings.datasets where try last[schema.name] == nil || transaction.changeLog.isComplete(of: schema) {
+                let rule = context.assetRule
                 found[schema.name] = try transaction.changeLog.rewrittenTable(
                     of: schema, atLeast: rule.rewrittenCount, exceptions: rule.rewrittenExceptions,
-                    versionCount: last[schema.name]?.recordCount ?? 0, helpedBy: device.database)
+                    versionCount: last[schema.name]?.recordCount ?? 0, helpedBy: context.database)
             }
             return found
         }
@@ -150,15 +150,15 @@ struct VersionWriter: Sendable {
     /// Tracks rows with untracked timestamps in the future as changed now. This happens before a dataset's first version, and if tracking is
     /// incomplete. Rewritten tables are skipped, because the log has all their rows.
     private func limitOwnTimestamps(_ last: [String: DatasetRecord], except rewritten: [String: RewrittenTable]) throws {
-        let schemas = try device.database.read { transaction in
-            try device.settings.datasets.filter {
+        let schemas = try context.database.read { transaction in
+            try context.settings.datasets.filter {
                 try rewritten[$0.name] == nil && (last[$0.name] == nil || !transaction.changeLog.isComplete(of: $0))
             }
         }
         guard !schemas.isEmpty else { return }
-        try device.database.write { transaction in
+        try context.database.write { transaction in
             try transaction.changeLog.consolidate(of: schemas)
-            for schema in schemas { try transaction.futureInstants.adoptRows(of: schema, now: device.now()) }
+            for schema in schemas { try transaction.futureInstants.adoptRows(of: schema, now: context.now()) }
         }
     }
 }

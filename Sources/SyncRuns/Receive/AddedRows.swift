@@ -25,12 +25,12 @@ final class AddedRows: EntitySink {
         applier = try transaction.rows.updating(schema)
     }
 
-    func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
+    func receive(_ values: UnsafeBufferPointer<ColumnValue>) throws {
         guard let key = schema.key(of: values) else {
             misfitCount += 1
             return
         }
-        let there = RowValues(), isThere = try transaction.rows.lookup(of: schema).give(key, to: there)
+        let there = RowValues(), isThere = try transaction.rows.lookup(of: schema).send(key, to: there)
         if isThere {
             let own = try transaction.changeLog.instant(of: key, in: schema) ?? .distantPast
             guard let at = RowInstant(schema)?.instant(in: values), min(at, latest) > own else {
@@ -40,7 +40,7 @@ final class AddedRows: EntitySink {
         }
         do {
             let all = isThere ? zip(values.map(OwnedValue.init), there.values).map { $0 == .null ? $1 : $0 } : values.map(OwnedValue.init)
-            try transaction.undoingOnError { try all.lending { try applier.take($0) } }
+            try transaction.undoingOnError { try all.lending { try applier.receive($0) } }
             if isThere { replacedCount += 1 } else { addedCount += 1 }
         } catch let error as SyncError where error.database == .badRow {
             misfitCount += 1

@@ -50,7 +50,7 @@ struct ChangeImporter {
         let applier = try transaction.rows.inserting(into: schema)
         let rows = try before?.lookup()
         do {
-            try changes.give(to: SeveralSinks([applier, late, changes.instants.isEmpty ? nil : own])) { _ = try rows?.give($0, to: $1) }
+            try changes.send(to: SeveralSinks([applier, late, changes.instants.isEmpty ? nil : own])) { _ = try rows?.send($0, to: $1) }
         } catch let error as SyncError where error.database == .badRow && hasOwnRows {
             throw SyncError(.needsWholeVersion, step: .apply, at: schema.name, "rows that were changed here hold UNIQUE values of the version's")
         }
@@ -68,7 +68,7 @@ struct ChangeImporter {
             try tables.setPresent(key, instants, own: own.instants[key] ?? .distantPast, in: schema)
         }
         for (key, entity) in changes.held {
-            let text = try EntityDocument.make(schema.withoutShapes) { try EntityDocument.give(entity, of: schema, to: $0, own) } ?? ""
+            let text = try EntityDocument.make(schema.withoutShapes) { try EntityDocument.send(entity, of: schema, to: $0, own) } ?? ""
             let stamp = own.instants[key] ?? .earliest
             try tables.setPresent(key, changes.instants[key] ?? RowInstants(row: stamp), own: stamp, in: schema)
             try transaction.held.put(key, entity: text, reason: HeldRows.published, in: schema)
@@ -83,5 +83,5 @@ private final class SeveralSinks: EntitySink {
 
     init(_ sinks: [(any EntitySink)?]) { self.sinks = sinks.compactMap(\.self) }
 
-    func take(_ values: UnsafeBufferPointer<ColumnValue>) throws { for sink in sinks { try sink.take(values) } }
+    func receive(_ values: UnsafeBufferPointer<ColumnValue>) throws { for sink in sinks { try sink.receive(values) } }
 }

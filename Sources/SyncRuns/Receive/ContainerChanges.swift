@@ -56,7 +56,7 @@ struct ContainerChanges {
         of schema: DatasetSchema, as type: Entity.Type, in transaction: LocalTransaction
     ) throws -> [ExactText: (text: Data, entity: Entity)] where Entity.ID == String {
         let encoder = BlockEncoder(schema: schema, blockEntities: 1), decoder = JSONDecoder()
-        try transaction.rows.giveRows(of: schema, to: encoder)
+        try transaction.rows.sendRows(of: schema, to: encoder)
         encoder.finish()
         var rows: [ExactText: (text: Data, entity: Entity)] = [:]
         while let block = encoder.popCompleted() {

@@ -78,7 +78,7 @@ struct DatasetImporter: Sendable {
         var unknown: Set<String> = []
         try BlockPipeline(asset: asset, blocks: blocks, workerCount: WorkerThreads.count - 1).run(.entities(schema)) { _, block in
             unknown.formUnion(block.unknownFieldNames)
-            try block.give(to: applier)
+            try block.send(to: applier)
             progress?(SyncProgress(step: .apply, dataset: schema.name, entityCount: applier.count, expectedCount: expected))
         }
         return Outcome(

@@ -1,5 +1,5 @@
 import Foundation
-package import LocalStore
+import LocalStore
 package import LocalTables
 import Logging
 import SnapshotFormat
@@ -104,7 +104,7 @@ package struct FileImporter: Sendable {
                         keeper = try ForeignKeyEnforcer(transaction, datasets: schemas, between: role == nil ? nil : Self.missingParents)
                         rows = try AddedRows(schema, of: container.syncTimestamp ?? .distantPast, transaction)
                     }
-                    if let rows { try block.give(to: rows) }
+                    if let rows { try block.send(to: rows) }
                     unknown.formUnion(block.unknownFieldNames)
                     block.clear()
                 }
@@ -168,7 +168,7 @@ package struct FileImporter: Sendable {
         let block = EntityBlock()
         while try at(.decode, of: path, { try container.next(reusing: block) }) != nil {
             if applier == nil, let schema = container.schema { applier = try begin(schema) }
-            if let applier { try block.give(to: applier) }
+            if let applier { try block.send(to: applier) }
             unknown.formUnion(block.unknownFieldNames)
             progress?(SyncProgress(step: .apply, dataset: container.schema?.name ?? "", entityCount: applier?.count ?? 0, expectedCount: nil))
             block.clear()
@@ -181,11 +181,11 @@ package struct FileImporter: Sendable {
         let count = opened.unchangedCount + (applier?.count ?? 0)
         try transaction.rows.checkCount(of: schema, is: count)
         let state = DatasetState(name: schema.name, syncTimestamp: syncTimestamp, recordCount: count, unknownFields: unknown.sorted())
-        if role != nil { try note(state, path, in: transaction) }
+        if role != nil { try record(state, path, in: transaction) }
         return state
     }
 
-    private func note(_ state: DatasetState, _ path: String, in transaction: LocalTransaction) throws {
+    private func record(_ state: DatasetState, _ path: String, in transaction: LocalTransaction) throws {
         let last = try transaction.datasetStates.all().first { $0.name == state.name }
         if let last, last.syncTimestamp > state.syncTimestamp, !acceptsOlder {
             throw SyncError(

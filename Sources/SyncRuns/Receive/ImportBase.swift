@@ -22,10 +22,10 @@ struct ImportBase: Sendable {
     var absent: [DatasetSchema] = []
 
     /// - Parameter upstream: the zone's new commits; nil if the import does not follow them.
-    init(_ device: SyncContext, _ upstream: UpstreamChanges?) throws {
+    init(_ context: SyncContext, _ upstream: UpstreamChanges?) throws {
         self.upstream = upstream
-        let datasets = device.settings.datasets
-        (applied, untracked, deletedParents, hasMissingColumns) = try device.database.read { transaction in
+        let datasets = context.settings.datasets
+        (applied, untracked, deletedParents, hasMissingColumns) = try context.database.read { transaction in
             // A column that was added after the version was applied has no values in the rows yet.
             let untracked = try datasets.filter {
                 try !transaction.changeLog.isComplete(of: $0) || !transaction.state.unseenColumns(of: $0).isEmpty

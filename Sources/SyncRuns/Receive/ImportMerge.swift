@@ -10,7 +10,7 @@ import StrictText
 ///
 /// Source: docs/internals/merge.md.
 final class ImportMerge {
-    private let device: SyncContext
+    private let context: SyncContext
     private let transaction: LocalTransaction
     private let first: FirstImport
     private let ledger: ImportLedger
@@ -33,26 +33,26 @@ final class ImportMerge {
     ///   - changes: the zone's commits since the applied version; nil before the first.
     /// - Throws: ``SyncError`` with `.refused` if nobody has decided what happens to existing rows.
     init(
-        device: SyncContext, transaction: LocalTransaction, schemas: [DatasetSchema], absent: [DatasetSchema], changes: ZoneChanges?, ledger: ImportLedger
+        context: SyncContext, transaction: LocalTransaction, schemas: [DatasetSchema], absent: [DatasetSchema], changes: ZoneChanges?, ledger: ImportLedger
     ) throws {
-        self.device = device
+        self.context = context
         self.transaction = transaction
         self.ledger = ledger
         let out = try transaction.state.takenOut(), deleted = Set((changes?.commits ?? []).flatMap(\.deleted).map(\.exact))
         self.absent = out.union(absent.map(\.name.exact)).subtracting(schemas.map(\.name.exact))
         returned = Set(schemas.filter { out.contains($0.name.exact) || deleted.contains($0.recordName.exact) }.map(\.name.exact))
-        try transaction.changeLog.consolidate(of: device.settings.datasets)
-        first = try FirstImport(transaction, schemas, settings: device.settings, now: ledger.now, at: device.database.path)
+        try transaction.changeLog.consolidate(of: context.settings.datasets)
+        first = try FirstImport(transaction, schemas, settings: context.settings, now: ledger.now, at: context.database.path)
     }
 
     /// Takes the edits off the tables. Call it before the first deletion.
     func begin(_ incoming: [IncomingDataset]) throws {
-        let datasets = device.settings.datasets
+        let datasets = context.settings.datasets
         for one in incoming {
             guard let policy = single(one.schema) else { continue }
             needed[policy.index] = try policy.keepCopy(besides: one.fields.recordCount, among: datasets)
         }
-        let answered = try transaction.decidedEdits.ofVersion()[device.settings.device.exact] ?? 0
+        let answered = try transaction.decidedEdits.ofVersion()[context.settings.device.exact] ?? 0
         own = try OwnEdits(
             transaction, of: datasets, .json, first: Set(datasets.indices.filter { first.names.contains(datasets[$0].name) }), isNeeded: !needed.isEmpty,
             // An edit of a dataset that is gone stays an edit of this device's table.
@@ -64,7 +64,7 @@ final class ImportMerge {
             try replaced.last?.createUntracked()
         }
         try transaction.sentEdits.forget(upTo: answered)
-        if let own { try ledger.recordOverwritten(own.overwritten, of: device.settings.datasets, in: transaction) }
+        if let own { try ledger.recordOverwritten(own.overwritten, of: context.settings.datasets, in: transaction) }
     }
 
     /// Records that the import has written a dataset's rows: those of a change asset, or (nil) all.
@@ -85,11 +85,11 @@ final class ImportMerge {
         if let own { try put(own, on: incoming, changes, isFirst: isFirst) }
         for rows in replaced {
             let lookup = try rows.lookup(), row = RowValues()
-            for key in try rows.replaced() where try lookup.give(key, to: row) { try ledger.copy(key, row.values, of: rows.schema) }
+            for key in try rows.replaced() where try lookup.send(key, to: row) { try ledger.copy(key, row.values, of: rows.schema) }
             try rows.drop()
         }
         for columns in carried {
-            try columns.track(publishes: device.settings.role.publishes)
+            try columns.track(publishes: context.settings.role.publishes)
             try columns.end()
         }
         for one in incoming { try transaction.detachedChanges.forget(of: one.schema) }
@@ -98,10 +98,10 @@ final class ImportMerge {
     private func put(_ own: OwnEdits, on incoming: [IncomingDataset], _ changes: ZoneChanges?, isFirst: Bool) throws {
         guard try own.writesDecided && own.knowsVersion() && !own.hasOrphans() else {
             throw SyncError(
-                .needsWholeVersion, step: .apply, at: device.database.path,
+                .needsWholeVersion, step: .apply, at: context.database.path,
                 "rows that were changed here refer to rows that the version has deleted, or the change assets do not have all that was changed here")
         }
-        let datasets = device.settings.datasets
+        let datasets = context.settings.datasets
         let horizons = datasets.map { schema in
             // Change assets contain every deletion, however old.
             guard let changes, incoming.contains(where: { $0.schema.name == schema.name && $0.snapshot != nil }) else { return Instant.distantPast }
@@ -119,21 +119,21 @@ final class ImportMerge {
             }, marksOrphans: ledger.publishes, showsHeld: own.hasEdits()
         ).run()
         try record(outcome, of: own)
-        try own.settle(outcome, publishes: device.settings.role.publishes)
+        try own.settle(outcome, publishes: context.settings.role.publishes)
         let released = Set(outcome.released)
-        for place in outcome.held where !released.contains(place) { ledger.note(place, of: datasets, ImportLedger.isHeld) }
-        for place in outcome.released { ledger.note(place, of: datasets, ImportLedger.isShown) }
-        for one in outcome.restored { ledger.note(one.place, of: datasets, "restored, because rows that were changed here refer to them") }
+        for place in outcome.held where !released.contains(place) { ledger.record(place, of: datasets, ImportLedger.isHeld) }
+        for place in outcome.released { ledger.record(place, of: datasets, ImportLedger.isShown) }
+        for one in outcome.restored { ledger.record(one.place, of: datasets, "restored, because rows that were changed here refer to them") }
         let held = Set(outcome.held)
         for place in losers where !held.contains(place) {
             let stays = try transaction.rows.hasRow(place.key, of: datasets[place.dataset])
-            ledger.note(place, of: datasets, stays ? "kept beside the one that may be left: rows refer to it" : "deleted: only one may be left")
+            ledger.record(place, of: datasets, stays ? "kept beside the one that may be left: rows refer to it" : "deleted: only one may be left")
         }
         try own.end()
     }
 
     private var losses: MergeLosses {
-        MergeLosses(datasets: device.settings.datasets, transaction: transaction, author: ledger.device, other: ledger.author) { conflict in
+        MergeLosses(datasets: context.settings.datasets, transaction: transaction, author: ledger.device, other: ledger.author) { conflict in
             try self.ledger.recordConflict(conflict, in: self.transaction)
         }
     }
@@ -141,7 +141,7 @@ final class ImportMerge {
     /// Writes what loses to the journal, or at a first import to a file.
     private func record(_ outcome: Rebase.Outcome, of own: OwnEdits) throws {
         guard !outcome.merges.isEmpty else { return }
-        let losses = losses, datasets = device.settings.datasets
+        let losses = losses, datasets = context.settings.datasets
         func record(_ place: RowPlace, _ edit: Edit) throws {
             guard let merge = outcome.merges[place] else { return }
             let schema = datasets[place.dataset]
@@ -165,7 +165,7 @@ final class ImportMerge {
     /// Writes the edits that the version has neither taken nor replaced by later ones to the journal.
     private func recordRefused(_ own: OwnEdits, in state: TableVersion, horizons: [Instant]) throws {
         for (place, edit) in own.decided {
-            let there = try state.entry(place), schema = device.settings.datasets[place.dataset]
+            let there = try state.entry(place), schema = context.settings.datasets[place.dataset]
             guard let columns = edit.refused(by: there, horizon: horizons[place.dataset]) else { continue }
             try losses.recordRefusal(of: edit, at: place.key, schema: schema, beside: there, columns: columns, detail: nil)
         }
@@ -173,7 +173,7 @@ final class ImportMerge {
 
     /// The policy of a dataset of which only one row may stay; nil for another one.
     private func single(_ schema: DatasetSchema) -> SinglePolicy? {
-        guard first.isSingle(schema), let index = device.settings.datasets.firstIndex(where: { $0.name == schema.name }) else { return nil }
+        guard first.isSingle(schema), let index = context.settings.datasets.firstIndex(where: { $0.name == schema.name }) else { return nil }
         return SinglePolicy(schema: schema, index: index, transaction: transaction, ledger: ledger)
     }
 }
@@ -182,7 +182,7 @@ extension EntityCodec {
     /// Entities as JSON that carries every value.
     package static let json = EntityCodec(
         text: { schema, values in
-            guard let text = try EntityDocument.make(schema.withoutShapes, { sink in try values.lending { try sink.take($0) } }) else {
+            guard let text = try EntityDocument.make(schema.withoutShapes, { sink in try values.lending { try sink.receive($0) } }) else {
                 throw SyncError(
                     .dataRefused, step: .encode, at: "dataset \(schema.name)", "a row cannot be written as JSON", hint: "run snapsync check --local")
             }
@@ -190,7 +190,7 @@ extension EntityCodec {
         },
         values: { schema, text in
             let row = RowValues()
-            try EntityDocument.give(text, of: schema.withoutShapes, to: row)
+            try EntityDocument.send(text, of: schema.withoutShapes, to: row)
             return row.values
         })
 }

@@ -11,7 +11,7 @@ import StrictText
 /// One transaction replaces every dataset that differs and stores the change token. Other connections see the old data until it commits, and
 /// never a mixture.
 package struct ImportRun: Sendable {
-    var device: SyncContext
+    var context: SyncContext
     let progress: ProgressHandler?
     /// Whether the cloud wins over every local change, tracked or not.
     let discardsChanges: Bool
@@ -25,10 +25,10 @@ package struct ImportRun: Sendable {
     package var comparesAll = false
 
     package init(
-        device: SyncContext, progress: ProgressHandler?, discardsChanges: Bool = false,
+        context: SyncContext, progress: ProgressHandler?, discardsChanges: Bool = false,
         willReplace: @escaping @Sendable (LocalTransaction) throws -> Void = { _ in }, allowed: ShrinkApproval = .none
     ) {
-        self.device = device
+        self.context = context
         self.progress = progress
         self.discardsChanges = discardsChanges
         self.willReplace = willReplace
@@ -51,15 +51,15 @@ package struct ImportRun: Sendable {
     ///
     /// - Parameter known: the zone's new commits, if the caller has read them already.
     package func importNewest(_ known: UpstreamChanges? = nil) async throws -> ImportReport {
-        var run = self, warnings = device.notices
-        var upstream = if let known { known } else { try await device.recoverAndFetchUpstreamChanges() }
+        var run = self, warnings = context.notices
+        var upstream = if let known { known } else { try await context.recoverAndFetchUpstreamChanges() }
         for attempt in 1...Self.attempts {
             switch try await run.attempt(upstream, &warnings, countsRows: attempt == 1) {
             case .applied(let report), .nothingNew(let report): return report
-            case .changedMeanwhile: upstream = try await run.device.recoverAndFetchUpstreamChanges()
+            case .changedMeanwhile: upstream = try await run.context.recoverAndFetchUpstreamChanges()
             }
         }
-        throw device.anotherRun(.apply)
+        throw context.anotherRun(.apply)
     }
 
     /// Makes one attempt to import the newest version.
@@ -68,34 +68,34 @@ package struct ImportRun: Sendable {
     ///   - warnings: the warnings of earlier attempts; this attempt adds its own.
     ///   - countsRows: whether the number of rows may show that changes are untracked.
     private mutating func attempt(_ upstream: UpstreamChanges, _ warnings: inout [String], countsRows: Bool) async throws -> Outcome {
-        warnings += try upstream.warnings + device.keepTracking()
-        try await device.correctFutureInstants()
-        if !discardsChanges { warnings += try await TrackingRebuild(device: device).run(upstream) }
-        var local = try ImportBase(device, upstream)
+        warnings += try upstream.warnings + context.keepTracking()
+        try await context.correctFutureInstants()
+        if !discardsChanges { warnings += try await TrackingRebuild(context: context).run(upstream) }
+        var local = try ImportBase(context, upstream)
         local.countsRows = countsRows && !discardsChanges
-        if upstream.isExpired || discardsChanges || comparesAll { local.untracked = Set(device.settings.datasets.map(\.name)) }
+        if upstream.isExpired || discardsChanges || comparesAll { local.untracked = Set(context.settings.datasets.map(\.name)) }
         guard let newest = upstream.changes.token else {
             throw SyncError(
-                .nothingThere, step: .fetch, at: device.zone.place, "nothing has been published yet", hint: "run snapsync export on the writer first")
+                .nothingThere, step: .fetch, at: context.zone.place, "nothing has been published yet", hint: "run snapsync export on the writer first")
         }
         if newest == local.applied?.token, local.untracked.isEmpty {
-            warnings += try device.showHeldRows()
-            try device.recordIdleSuccess(.import)
+            warnings += try context.showHeldRows()
+            try context.recordIdleSuccess(.import)
             return .nothingNew(ImportReport(applied: false, version: newest.number, datasets: [], warnings: warnings))
         }
-        let identity = try await DeviceIdentity.check(device, applied: local.applied, commits: upstream.changes.commits)
+        let identity = try await DeviceIdentity.check(context, applied: local.applied, commits: upstream.changes.commits)
         // A further attempt must use the device's current name.
-        device = identity.device
+        context = identity.context
         warnings += identity.warnings
         // The guards that check rows run in the transaction (``VersionReplacement``).
-        try await ShrinkCheck(device: device, allowed: allowed).verify(upstream.changes, after: upstream.appliedHere?.token)
-        let followed = try SchemaUpdate(device: device).follow(upstream.changes)
-        device = followed.device
+        try await ShrinkCheck(context: context, allowed: allowed).verify(upstream.changes, after: upstream.appliedHere?.token)
+        let followed = try SchemaUpdate(context: context).follow(upstream.changes)
+        context = followed.context
         warnings += followed.notices
         local.answered = upstream.changes.answered
         let outcome = try await applyNewest(upstream, newest, over: local, noted: warnings)
         guard case .applied(var report) = outcome else { return outcome }
-        if reportsAtOnce { await device.report(newest) }
+        if reportsAtOnce { await context.report(newest) }
         report.versionBefore = upstream.appliedHere?.number
         return .applied(report)
     }
@@ -104,14 +104,14 @@ package struct ImportRun: Sendable {
     package func importPutBack(_ state: ZoneState) async throws -> ImportReport {
         guard let newest = state.token else {
             throw SyncError(
-                .nothingThere, step: .fetch, at: device.zone.place, "it has no version any more", hint: "bring the directory back from a copy")
+                .nothingThere, step: .fetch, at: context.zone.place, "it has no version any more", hint: "bring the directory back from a copy")
         }
-        let warnings = try device.keepTracking()
-        var local = try ImportBase(device, nil)
-        local.untracked = Set(device.settings.datasets.map(\.name))
+        let warnings = try context.keepTracking()
+        var local = try ImportBase(context, nil)
+        local.untracked = Set(context.settings.datasets.map(\.name))
         switch try await apply(state, local, token: newest, warnings: warnings) {
         case .applied(let report), .nothingNew(let report): return report
-        case .changedMeanwhile: throw device.anotherRun(.apply)
+        case .changedMeanwhile: throw context.anotherRun(.apply)
         }
     }
 
@@ -119,16 +119,16 @@ package struct ImportRun: Sendable {
     private func applyNewest(_ upstream: UpstreamChanges, _ newest: ChangeToken, over local: ImportBase, noted: [String]) async throws -> Outcome {
         var warnings = noted
         var needsWhole = false
-        let known = try device.database.read { transaction in
-            try device.settings.datasets.reduce(into: [String: DatasetRecord]()) { $0[$1.name] = try transaction.knownFields(of: $1) }
+        let known = try context.database.read { transaction in
+            try context.settings.datasets.reduce(into: [String: DatasetRecord]()) { $0[$1.name] = try transaction.knownFields(of: $1) }
         }
         if local.applied != nil, local.untracked.isEmpty, !local.hasMissingColumns, upstream.follows,
-            let chain = CommitChain(upstream.changes.commits, datasets: device.settings.datasets, known: known),
+            let chain = CommitChain(upstream.changes.commits, datasets: context.settings.datasets, known: known),
             local.deletedParents.allSatisfy({ chain.isWhole($0) })
         {
             do {
                 var incoming: [IncomingDataset] = []
-                for schema in device.settings.datasets {
+                for schema in context.settings.datasets {
                     guard let step = chain.steps[schema.name] else { continue }
                     incoming.append(try await open(step, of: schema, after: known[schema.name]))
                 }
@@ -144,7 +144,7 @@ package struct ImportRun: Sendable {
                 )
             }
         }
-        let state = try await device.records(at: newest.number, notBefore: upstream.appliedHere)
+        let state = try await context.records(at: newest.number, notBefore: upstream.appliedHere)
         let isDoubtful = needsWhole || warnings.count > noted.count
         do {
             return try await apply(state, local, token: newest, isDoubtful: isDoubtful, warnings: warnings)
@@ -157,9 +157,9 @@ package struct ImportRun: Sendable {
         switch step {
         case .whole(let record):
             try refuseOtherType(record, schema)
-            return try await IncomingDataset(whole: record, of: schema, in: device.cloud, zone: device.zone)
+            return try await IncomingDataset(whole: record, of: schema, in: context.cloud, zone: context.zone)
         case .changes(let fields, let files):
-            return try await IncomingDataset(fields, steps: files, of: schema, countBefore: known?.recordCount, in: device.cloud, zone: device.zone)
+            return try await IncomingDataset(fields, steps: files, of: schema, countBefore: known?.recordCount, in: context.cloud, zone: context.zone)
         }
     }
 
@@ -179,7 +179,7 @@ package struct ImportRun: Sendable {
     ) async throws -> Outcome {
         var incoming: [IncomingDataset] = []
         var warnings = noted, local = local
-        for schema in device.settings.datasets {
+        for schema in context.settings.datasets {
             guard let record = state.record(schema.recordName) else {
                 local.absent.append(schema)
                 warnings.append("the zone has no dataset \(schema.name); its table stays as it is")
@@ -190,11 +190,11 @@ package struct ImportRun: Sendable {
                 !isDoubtful && !local.untracked.union(local.deletedParents).contains(schema.name)
                 && local.applied.map { (Int(record.changeTag ?? "") ?? .max) <= $0.number } == true
             if isHere { continue }
-            incoming.append(try await IncomingDataset(whole: record, of: schema, in: device.cloud, zone: device.zone))
+            incoming.append(try await IncomingDataset(whole: record, of: schema, in: context.cloud, zone: context.zone))
         }
         // A device whose tables are the zone's has chosen among them.
-        if try device.database.read({ try $0.settings.descriptionSource() }) != .zone {
-            warnings += state.records.filter { !$0.isOfVersions }.map(\.name).filter { name in !device.settings.datasets.contains { $0.recordName == name } }
+        if try context.database.read({ try $0.settings.descriptionSource() }) != .zone {
+            warnings += state.records.filter { !$0.isOfVersions }.map(\.name).filter { name in !context.settings.datasets.contains { $0.recordName == name } }
                 .map { "the record \($0) is of no dataset that this device knows" }
         }
         return try replace(incoming, local, token: token, warnings: warnings)
@@ -202,7 +202,7 @@ package struct ImportRun: Sendable {
 
     private func replace(_ incoming: [IncomingDataset], _ local: ImportBase, token: ChangeToken, warnings noted: [String]) throws -> Outcome {
         let replacement = VersionReplacement(
-            device: device, progress: progress, discardsChanges: discardsChanges, willReplace: willReplace, incoming: incoming, local: local, token: token)
+            context: context, progress: progress, discardsChanges: discardsChanges, willReplace: willReplace, incoming: incoming, local: local, token: token)
         guard let replaced = try SyncError.at(.apply, replacement.run) else { return .changedMeanwhile }
         var warnings = noted + replaced.notices
         for dataset in replaced.datasets where !dataset.unknownFields.isEmpty {

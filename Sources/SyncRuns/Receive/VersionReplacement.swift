@@ -11,7 +11,7 @@ import StrictText
 /// It starts from the state in ``ImportBase``. All rows are compared before the first one changes, so that other connections are not kept
 /// waiting, and one commit shows the new version.
 struct VersionReplacement {
-    let device: SyncContext
+    let context: SyncContext
     let progress: ProgressHandler?
     let discardsChanges: Bool
     let willReplace: @Sendable (LocalTransaction) throws -> Void
@@ -40,8 +40,8 @@ struct VersionReplacement {
     }
 
     private func attempt(ignoringChecks: Bool) throws -> Replaced? {
-        try device.database.withoutRollbacks {
-            let ledger = ImportLedger(database: device.database.path, settings: device.settings, now: device.now())
+        try context.database.withoutRollbacks {
+            let ledger = ImportLedger(database: context.database.path, settings: context.settings, now: context.now())
             do {
                 guard var replaced = try replace(ledger, ignoringChecks: ignoringChecks) else { return nil }
                 replaced.notices = ledger.sentences + replaced.notices
@@ -58,19 +58,19 @@ struct VersionReplacement {
         let changes = local.upstream?.changes
         for commit in changes?.commits ?? [] { ledger.authors[commit.token.number] = commit.device }
         let schemas = incoming.map(\.schema)
-        return try device.database.write { transaction in
+        return try context.database.write { transaction in
             // The transaction must start from the state that was read before it.
-            guard try transaction.state.applied() == local.applied else { throw device.anotherRun(.apply) }
+            guard try transaction.state.applied() == local.applied else { throw context.anotherRun(.apply) }
             for schema in schemas {
-                try SyncGuards.refuseUnfillableColumns(transaction.tables.check(of: schema), schema, at: device.database.path)
+                try SyncGuards.refuseUnfillableColumns(transaction.tables.check(of: schema), schema, at: context.database.path)
             }
             // Consolidating the log may write many pages. The rows are read on other connections meanwhile.
             let prepared = try transaction.lettingOthersRead { try prepare(changes, ledger, in: transaction) }
             guard let prepared else { return nil }
             transaction.ignoresChecks = ignoringChecks
             transaction.takesNewest = true
-            let keeper = try ForeignKeyEnforcer(transaction, datasets: device.settings.datasets, takesVersion: true)
-            let replaced = try transaction.tracking.importing(device.settings.datasets, then: keeper.enforce) {
+            let keeper = try ForeignKeyEnforcer(transaction, datasets: context.settings.datasets, takesVersion: true)
+            let replaced = try transaction.tracking.importing(context.settings.datasets, then: keeper.enforce) {
                 try prepared.merging.begin(incoming)
                 let replaced = try incoming.indices.map {
                     try incoming[$0].apply(prepared.plans[$0], with: prepared.importers[$0], merge: prepared.merging, ledger: ledger, in: transaction, progress)
@@ -85,8 +85,8 @@ struct VersionReplacement {
                     DatasetState(
                         name: one.schema.name, syncTimestamp: one.fields.syncTimestamp, recordCount: one.fields.recordCount, unknownFields: done.unknownFields))
             }
-            try device.recordSuccess(.import, in: transaction)
-            try device.nextNonce(in: transaction)
+            try context.recordSuccess(.import, in: transaction)
+            try context.nextNonce(in: transaction)
             try ledger.finish()
             return Replaced(
                 datasets: replaced, notices: try transaction.triggerNotices + (ignoringChecks ? brokenChecks(schemas, in: transaction) : []))
@@ -111,14 +111,14 @@ struct VersionReplacement {
     private func prepare(_ changes: ZoneChanges?, _ ledger: ImportLedger, in transaction: LocalTransaction) throws -> Prepared? {
         let schemas = incoming.map(\.schema)
         // The version's children may need rows that were deleted meanwhile; then their tables must be read, too.
-        let deleted = try transaction.references.deletedParents(among: device.settings.datasets)
+        let deleted = try transaction.references.deletedParents(among: context.settings.datasets)
         guard deleted.isSubset(of: local.deletedParents.union(local.untracked)) else { return nil }
         try willReplace(transaction)
-        var acting = device
+        var acting = context
         if discardsChanges {
-            try transaction.changeLog.consolidate(of: device.settings.datasets)
-            try ledger.recordOverwritten(transaction.waiting.takeOverwritten(of: device.settings.datasets), of: device.settings.datasets, in: transaction)
-            for schema in device.settings.datasets {
+            try transaction.changeLog.consolidate(of: context.settings.datasets)
+            try ledger.recordOverwritten(transaction.waiting.takeOverwritten(of: context.settings.datasets), of: context.settings.datasets, in: transaction)
+            for schema in context.settings.datasets {
                 try transaction.changeLog.discard(of: schema)
                 try transaction.waiting.remove(of: schema)
             }
@@ -127,9 +127,9 @@ struct VersionReplacement {
             acting.settings.replacesOwnRows = true
         }
         let merging = try ImportMerge(
-            device: acting, transaction: transaction, schemas: schemas, absent: local.absent, changes: changes, ledger: ledger)
+            context: acting, transaction: transaction, schemas: schemas, absent: local.absent, changes: changes, ledger: ledger)
         // An import that reads all rows of a version would replace what was written while the triggers were off. Where readers may not edit, it does.
-        let publishes = device.settings.role.publishes
+        let publishes = context.settings.role.publishes
         let untracked = try incoming.filter { one in
             try local.countsRows && one.snapshot != nil && !local.untracked.contains(one.schema.name) && (publishes || !one.schema.messages.isEmpty)
                 && transaction.changeLog.hasUnexplainedRows(of: one.schema)
@@ -141,7 +141,7 @@ struct VersionReplacement {
         if let answered = local.answered { try transaction.decidedEdits.setOfVersion(answered) }
         let importers = incoming.indices.map { index in
             incoming[index].snapshot.map {
-                DatasetImporter(schema: incoming[index].schema, asset: $0, database: device.database, progress: progress)
+                DatasetImporter(schema: incoming[index].schema, asset: $0, database: context.database, progress: progress)
             }
         }
         // Compare all rows before the first one changes: other connections see only committed data.
@@ -150,7 +150,7 @@ struct VersionReplacement {
 
     private func recordApplied(_ version: AppliedVersion, in transaction: LocalTransaction) throws {
         let fields = Dictionary(uniqueKeysWithValues: incoming.map { ($0.schema.name, $0.fields) })
-        try transaction.keepFields(fields, of: device.settings.datasets, before: local.applied, now: version)
+        try transaction.keepFields(fields, of: context.settings.datasets, before: local.applied, now: version)
         try transaction.state.setApplied(version)
         let names = incoming.map(\.schema.name.exact)
         try transaction.state.leftDatasets.set(transaction.state.leftDatasets().subtracting(names))
@@ -162,7 +162,7 @@ struct VersionReplacement {
             let wasThere = try seen.contains(schema.name.exact) || !transaction.state.unseenColumns(of: schema).isEmpty
             guard wasThere else { continue }
             takenOut.insert(schema.name.exact)
-            if device.settings.role.publishes { try transaction.waiting.take(heldOf: schema, .json) }
+            if context.settings.role.publishes { try transaction.waiting.take(heldOf: schema, .json) }
             try transaction.state.unseenColumns.set([], of: schema)
         }
         try transaction.state.takenOut.set(takenOut)

@@ -10,13 +10,13 @@ extension SchemaUpdate {
     /// published last decides, whatever this device's dataset file says.
     func followChoices(_ descriptions: [DatasetSchema], isFirst: Bool, _ outcome: inout Outcome) throws {
         for zone in descriptions {
-            guard let schema = outcome.device.settings.datasets.first(where: { $0.name == zone.name }), let after = try? schema.following(zone),
+            guard let schema = outcome.context.settings.datasets.first(where: { $0.name == zone.name }), let after = try? schema.following(zone),
                 after != schema
             else { continue }
-            try device.database.write { transaction in
-                try transaction.transition.take(schema, as: after, publishes: device.settings.role.publishes, codec: .json)
-                outcome.device.settings.replace(after)
-                try transaction.settings.setDatasets(outcome.device.settings.datasets)
+            try context.database.write { transaction in
+                try transaction.transition.take(schema, as: after, publishes: context.settings.role.publishes, codec: .json)
+                outcome.context.settings.replace(after)
+                try transaction.settings.setDatasets(outcome.context.settings.datasets)
             }
             if !isFirst, after.messages != schema.messages { outcome.notices.append(after.messagesSentence) }
             if !isFirst, after.timestamp != schema.timestamp || after.timestampUnit != schema.timestampUnit {

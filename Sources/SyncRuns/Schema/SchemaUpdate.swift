@@ -10,13 +10,13 @@ package import StrictText
 /// ``automatic()`` begins every run. It makes changes that add something and lose nothing, and refuses if a described table or column is gone.
 /// ``take(_:)`` does what `snapsync tables adopt` requests.
 package struct SchemaUpdate {
-    package var device: SyncContext
+    package var context: SyncContext
 
-    package init(device: SyncContext) { self.device = device }
+    package init(context: SyncContext) { self.context = context }
 
     /// The device with its updated descriptions, and the changes as sentences.
     package struct Outcome {
-        package var device: SyncContext
+        package var context: SyncContext
         package var notices: [String] = []
     }
 
@@ -27,17 +27,17 @@ package struct SchemaUpdate {
     ///
     /// - Throws: ``SyncError`` with `.refused` if a synced table or column was dropped or renamed.
     package func automatic() async throws -> Outcome {
-        let (isSeen, source, states) = try device.database.read { transaction in
+        let (isSeen, source, states) = try context.database.read { transaction in
             (
                 try transaction.state.tablesSeen() == transaction.tables.schemaVersion(), try transaction.settings.descriptionSource(),
                 try transaction.datasetStates.all()
             )
         }
-        if isSeen, states.allSatisfy(\.unknownFields.isEmpty) { return Outcome(device: device) }
-        let found = try device.database.read { transaction in try device.settings.datasets.map(transaction.tables.differences) }
+        if isSeen, states.allSatisfy(\.unknownFields.isEmpty) { return Outcome(context: context) }
+        let found = try context.database.read { transaction in try context.settings.datasets.map(transaction.tables.differences) }
         // A publication would tell every device that the values are gone.
         if let refusal = MissingTables.refusal(
-            found, device.settings, at: device.database.path, outcome: "nothing was \(device.settings.role.publishes ? "published" : "imported")")
+            found, context.settings, at: context.database.path, outcome: "nothing was \(context.settings.role.publishes ? "published" : "imported")")
         {
             throw refusal
         }
@@ -45,25 +45,25 @@ package struct SchemaUpdate {
         if source != .file {
             let unknown = Dictionary(states.map { ($0.name, Set($0.unknownFields.map(\.exact))) }, uniquingKeysWith: { first, _ in first })
             for one in found where !one.newColumns.isEmpty && !DatasetSchema.builtIn.contains(one.schema) {
-                let (left, described) = try device.database.read {
+                let (left, described) = try context.database.read {
                     (try $0.state.leftColumns(of: one.schema), try $0.state.describedColumns(of: one.schema))
                 }
                 let names = one.newColumns.filter { name in
                     if unknown[one.schema.name]?.contains(name.exact) == true || described.contains(name.exact) { return true }
-                    return device.settings.role.publishes && !left.contains(name.exact) && !one.unfillableColumns.contains(name.exact)
+                    return context.settings.role.publishes && !left.contains(name.exact) && !one.unfillableColumns.contains(name.exact)
                 }.prefix(one.schema.freeColumns)
                 if !names.isEmpty { wanted.append((one, Array(names))) }
-                if device.settings.role.publishes { waiting += notices(on: one, leaving: left.union(names.map(\.exact))) }
+                if context.settings.role.publishes { waiting += notices(on: one, leaving: left.union(names.map(\.exact))) }
             }
         }
         guard !wanted.isEmpty else {
             // Until somebody decides about them, every run says so.
-            if !waiting.isEmpty { return Outcome(device: device, notices: waiting) }
-            if !isSeen { try device.database.write { try $0.state.setTablesSeen() } }
-            return Outcome(device: device)
+            if !waiting.isEmpty { return Outcome(context: context, notices: waiting) }
+            if !isSeen { try context.database.write { try $0.state.setTablesSeen() } }
+            return Outcome(context: context)
         }
-        return try device.database.write { transaction in
-            var outcome = Outcome(device: device)
+        return try context.database.write { transaction in
+            var outcome = Outcome(context: context)
             for (one, names) in wanted { try add(names, to: one.schema, &outcome, in: transaction) }
             if waiting.isEmpty { try transaction.state.setTablesSeen() }
             outcome.notices += waiting
@@ -78,9 +78,9 @@ package struct SchemaUpdate {
         let columns = try transaction.describer.columns(names, of: schema), own = try schema.with(columns: schema.columns + columns)
         let after = try zone.map(own.named) ?? own
         _ = try transaction.tables.check(of: after)
-        try transaction.transition.take(schema, as: after, publishes: device.settings.role.publishes, codec: .json)
-        outcome.device.settings.replace(after)
-        try transaction.settings.setDatasets(outcome.device.settings.datasets)
+        try transaction.transition.take(schema, as: after, publishes: context.settings.role.publishes, codec: .json)
+        outcome.context.settings.replace(after)
+        try transaction.settings.setDatasets(outcome.context.settings.datasets)
         outcome.notices += columns.map { "\(after.name): the new column \($0.column) is synced from now on" }
     }
 
@@ -89,7 +89,7 @@ package struct SchemaUpdate {
         one.newColumns.filter { !left.contains($0.exact) }.compactMap { column in
             if !one.unfillableColumns.contains(column.exact) { return Self.tooMany(column, in: one.schema) }
             return "\(one.schema.name): the new column \(column) is not synced, because it is NOT NULL and has no default; to sync it: "
-                + "snapsync tables adopt \(device.database.path.shellWord)"
+                + "snapsync tables adopt \(context.database.path.shellWord)"
         }
     }
 
@@ -100,22 +100,22 @@ package struct SchemaUpdate {
 
     /// Returns the zone's records and its descriptions of datasets; nil before its first version.
     package func zoneState() async throws -> (state: ZoneState, descriptions: [DatasetDescription])? {
-        let state = try await device.records(at: nil, notBefore: device.database.read { try $0.state.appliedHere() })
-        return state.token == nil ? nil : (state, try state.descriptions(in: device.zone))
+        let state = try await context.records(at: nil, notBefore: context.database.read { try $0.state.appliedHere() })
+        return state.token == nil ? nil : (state, try state.descriptions(in: context.zone))
     }
 
     /// Whether nothing was imported yet. `init` has then decided which datasets the device takes.
-    private func isFirst() throws -> Bool { try device.database.read { try $0.state.applied() == nil } }
+    private func isFirst() throws -> Bool { try context.database.read { try $0.state.applied() == nil } }
 
     /// Takes the columns that the zone's publisher has added to a dataset into this reader's descriptions where the tables have them, and those out
     /// that it has removed. The tables' columns and their values stay. Then takes over the choices (``followChoices(_:isFirst:_:)``).
     ///
     /// - Throws: ``SyncError`` with `.refused` at a publisher, whose next version would bring the columns back.
     func follow(_ changes: ZoneChanges) throws -> Outcome {
-        var outcome = Outcome(device: device)
+        var outcome = Outcome(context: context)
         let isFirst = try isFirst(), latest = latestDescriptions(changes, isFirst: isFirst)
         for (commit, zone) in latest {
-            guard var schema = outcome.device.settings.datasets.first(where: { $0.name == zone.schema.name }) else {
+            guard var schema = outcome.context.settings.datasets.first(where: { $0.name == zone.schema.name }) else {
                 if isFirst { continue }
                 outcome.notices.append(
                     "the zone has the dataset \(zone.schema.name), which this device does not know (snapsync tables adopt --create takes it in)")
@@ -125,14 +125,14 @@ package struct SchemaUpdate {
             if isFirst { continue }
             let names = Set(zone.schema.columns.map(\.name.exact)), named = try schema.named(as: zone.schema)
             if named != schema {
-                try device.database.write { transaction in
+                try context.database.write { transaction in
                     try transaction.transition.rename(schema, as: named)
-                    outcome.device.settings.replace(named)
-                    try transaction.settings.setDatasets(outcome.device.settings.datasets)
+                    outcome.context.settings.replace(named)
+                    try transaction.settings.setDatasets(outcome.context.settings.datasets)
                 }
                 schema = named
             }
-            let (missing, removed, described, source) = try device.database.read {
+            let (missing, removed, described, source) = try context.database.read {
                 (
                     Set(try $0.state.missingColumns(of: schema).map(\.exact)), try $0.state.removedColumns(of: schema),
                     try $0.state.describedColumns(of: schema), try $0.settings.descriptionSource()
@@ -140,38 +140,38 @@ package struct SchemaUpdate {
             }
             let back = removed.intersection(names)
             if !back.isEmpty {
-                try device.database.write { try $0.state.removedColumns.set(removed.subtracting(names), of: schema) }
+                try context.database.write { try $0.state.removedColumns.set(removed.subtracting(names), of: schema) }
             }
-            let isReader = device.settings.role == .reader, added = names.subtracting(schema.columns.map(\.name.exact))
+            let isReader = context.settings.role == .reader, added = names.subtracting(schema.columns.map(\.name.exact))
             if source != .file, isReader && !(added.isEmpty && described.isEmpty) || !back.isEmpty {
-                try device.database.write { transaction in
+                try context.database.write { transaction in
                     if isReader { try transaction.state.describedColumns.set(added, of: schema) }
                     // A publisher takes its own new columns by itself, but not one that it has left out.
                     let new = Set(zone.schema.columns.filter { (isReader ? added : back).contains($0.name.exact) }.map(\.column.folded))
                     let here = try transaction.tables.differences(from: schema).newColumns.filter { new.contains($0.folded) }
                     guard !here.isEmpty, here.count <= schema.freeColumns else { return }
                     try add(here, to: schema, as: zone.schema, &outcome, in: transaction)
-                    schema = outcome.device.settings.datasets.first { $0.name.exact == schema.name.exact } ?? schema
+                    schema = outcome.context.settings.datasets.first { $0.name.exact == schema.name.exact } ?? schema
                 }
             }
             let gone = schema.columns.filter { !names.contains($0.name.exact) && !missing.contains($0.name.exact) }
             guard !gone.isEmpty, source != .file else { continue }
             let list = gone.map(\.name).joined(separator: ", ")
-            guard !device.settings.role.publishes else {
+            guard !context.settings.role.publishes else {
                 throw SyncError(
-                    .refused, step: .fetch, at: "version \(commit?.token.number ?? 0) of \(device.zone.place)",
+                    .refused, step: .fetch, at: "version \(commit?.token.number ?? 0) of \(context.zone.place)",
                     "another device has taken \(list) out of the dataset \(schema.name), and this device still publishes it",
                     hint:
-                        "to take it out here, too (the table keeps its column and values): snapsync tables adopt \(device.database.path.shellWord)"
+                        "to take it out here, too (the table keeps its column and values): snapsync tables adopt \(context.database.path.shellWord)"
                 )
             }
             guard let after = try? schema.with(columns: schema.columns.filter { names.contains($0.name.exact) || missing.contains($0.name.exact) }) else {
                 continue
             }
-            try device.database.write { transaction in
+            try context.database.write { transaction in
                 try transaction.transition.take(schema, as: after, publishes: false, codec: .json)
-                outcome.device.settings.replace(after)
-                try transaction.settings.setDatasets(outcome.device.settings.datasets)
+                outcome.context.settings.replace(after)
+                try transaction.settings.setDatasets(outcome.context.settings.datasets)
             }
             outcome.notices.append(
                 "\(schema.name): another device has taken \(list) out of the dataset; this table keeps the column and its values, and no import changes them"
@@ -186,27 +186,27 @@ package struct SchemaUpdate {
         // Of several commits, the last one counts.
         var latest: [String: (commit: Commit?, record: CloudRecord)] = [:]
         // A checkpoint does not contain a publisher's own unpublished choice, so a publisher ignores checkpoints.
-        if isFirst || !device.settings.role.publishes {
+        if isFirst || !context.settings.role.publishes {
             for record in changes.base where DatasetDescription.isRecord(record) { latest[record.name] = (nil, record) }
         }
         for commit in changes.commits {
             for record in commit.saved where DatasetDescription.isRecord(record) { latest[record.name] = (commit, record) }
         }
-        return latest.values.sorted { $0.record.name < $1.record.name }.filter { $0.commit?.device != device.settings.device }.compactMap { one in
-            (try? DatasetDescription(one.record, in: device.zone)).map { (one.commit, $0) }
+        return latest.values.sorted { $0.record.name < $1.record.name }.filter { $0.commit?.device != context.settings.device }.compactMap { one in
+            (try? DatasetDescription(one.record, in: context.zone)).map { (one.commit, $0) }
         }
     }
 }
 
 /// Imports. If the version has columns that this database's tables have but its descriptions lacked, updates the descriptions and imports again.
-package func adoptingUnknownColumns(_ device: SyncContext, _ run: (SyncContext) async throws -> ImportReport) async throws -> ImportReport {
-    let report = try await run(device)
-    var current = device
-    current.settings = try device.database.read { try $0.settings.read() }
+package func adoptingUnknownColumns(_ context: SyncContext, _ run: (SyncContext) async throws -> ImportReport) async throws -> ImportReport {
+    let report = try await run(context)
+    var current = context
+    current.settings = try context.database.read { try $0.settings.read() }
     current.notices = []
-    let outcome = try await SchemaUpdate(device: current).automatic()
+    let outcome = try await SchemaUpdate(context: current).automatic()
     guard !outcome.notices.isEmpty else { return report }
-    current = outcome.device
+    current = outcome.context
     current.notices = outcome.notices
     return try await report.followed(by: run(current))
 }

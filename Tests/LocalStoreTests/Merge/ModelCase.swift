@@ -263,7 +263,7 @@ private final class ModelState: VersionState {
 
     private func put(_ values: [OwnedValue], _ dataset: Int) throws {
         let applier = try transaction.rows.inserting(into: schemas[dataset])
-        try values.lending { try applier.take($0) }
+        try values.lending { try applier.receive($0) }
     }
 
     private func mark(_ number: Int) throws { try transaction.db.execute(sql: "INSERT OR IGNORE INTO held VALUES(?)", arguments: [number]) }
@@ -309,7 +309,7 @@ private final class ModelState: VersionState {
 
     func rows(_ dataset: Int) throws -> [Int64: [OwnedValue]] {
         let collector = OwnedRows()
-        try transaction.rows.giveRows(of: schemas[dataset], to: collector)
+        try transaction.rows.sendRows(of: schemas[dataset], to: collector)
         return Dictionary(
             uniqueKeysWithValues: collector.rows.compactMap { row in if case .integer(let key) = row[0] { (key, row) } else { nil } })
     }
@@ -318,5 +318,5 @@ private final class ModelState: VersionState {
 private final class OwnedRows: EntitySink {
     var rows: [[OwnedValue]] = []
 
-    func take(_ values: UnsafeBufferPointer<ColumnValue>) throws { rows.append(values.map(OwnedValue.init)) }
+    func receive(_ values: UnsafeBufferPointer<ColumnValue>) throws { rows.append(values.map(OwnedValue.init)) }
 }

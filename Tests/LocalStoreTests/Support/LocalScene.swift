@@ -30,7 +30,7 @@ struct LocalScene {
     func replace(_ schema: DatasetSchema, by rows: [[Value]], datasets: [DatasetSchema]? = nil) throws {
         try database.write { transaction in
             let keeper = try ForeignKeyEnforcer(transaction, datasets: datasets ?? [schema])
-            try give(rows, to: transaction.rows.replaceAll(of: schema))
+            try send(rows, to: transaction.rows.replaceAll(of: schema))
             try transaction.rows.checkCount(of: schema, is: rows.count)
             try keeper.enforce()
         }

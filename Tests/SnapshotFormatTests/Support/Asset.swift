@@ -20,7 +20,7 @@ struct Asset {
         boxes: DatasetBoxes? = nil
     ) throws -> Asset {
         let encoder = BlockEncoder(schema: schema, cutter: BlockCutter(blockEntities: blockEntities, cutKey: boxes?.cutKey))
-        try give(rows, to: encoder)
+        try send(rows, to: encoder)
         encoder.finish()
         var blocks: [RawBlock] = []
         while let block = encoder.popCompleted() { blocks.append(block) }
@@ -59,7 +59,7 @@ struct Asset {
     func rows(schema: DatasetSchema? = nil) throws -> [[Value]] {
         let sink = CollectingSink()
         let reader = try reader(schema: schema)
-        while let block = try reader.next() { try block.give(to: sink) }
+        while let block = try reader.next() { try block.send(to: sink) }
         _ = try reader.tail()
         return sink.rows
     }

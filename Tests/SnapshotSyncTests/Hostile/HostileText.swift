@@ -93,14 +93,14 @@ enum HostileText {
     /// The JSON columns of a block's entities.
     private static func trees(of block: EntityBlock) throws -> [[UInt8]] {
         let sink = TreeSink()
-        try block.give(to: sink)
+        try block.send(to: sink)
         return sink.trees
     }
 
     private final class TreeSink: EntitySink {
         private(set) var trees: [[UInt8]] = []
 
-        func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
+        func receive(_ values: UnsafeBufferPointer<ColumnValue>) throws {
             switch values[2] {
             case .json(let bytes), .text(let bytes): trees.append(Array(bytes))
             default: break

@@ -66,7 +66,7 @@ import Testing
         try await scene.importNewest("two")
         func finding(after days: Int64) async throws -> DoctorReport.Finding? {
             let now = scene.clock.now().advanced(byMicroseconds: days * 86_400_000_000)
-            return ZoneChecks.devices(try await ZoneSurvey(scene.cloud, scene.zone, device: nil, applied: nil, now: now), own: "one", now: now).first
+            return ZoneChecks.devices(try await ZoneSurvey(scene.cloud, scene.zone, context: nil, applied: nil, now: now), own: "one", now: now).first
         }
         #expect(try await finding(after: 100)?.severity == .ok)
         try scene.run("one", "UPDATE buckets SET name = 'x'")
