@@ -21,8 +21,9 @@ package struct HintCommands {
 
     /// The same as a word of a shell.
     package let place: String?
+    private let isLocation: Bool
 
-    package init(place: String? = Self.place) { self.place = place?.shellWord }
+    package init(place: String? = Self.place) { (self.place, isLocation) = (place?.shellWord, place.map(Place.isLocation) ?? false) }
 
     package func complete(_ text: String) -> String {
         guard place != nil, text.exact.contains("snapsync ") else { return text }
@@ -43,7 +44,8 @@ package struct HintCommands {
             let isNamed = [place, "DB ", "/", "'/"].contains(where: words[min(end + 1, words.count)...].joined(separator: " ").exact.hasPrefix)
             guard path.takesDatabase, end < words.count, !isNamed else { continue }
             let word = names[path.count - 1]
-            words[end] = "\(word) \(isElsewhere ? "DB" : place)\(words[end].dropFirst(word.count))"
+            let isOther = isElsewhere || isLocation && !path.takesLocation
+            words[end] = "\(word) \(isOther ? "DB" : place)\(words[end].dropFirst(word.count))"
             next = end + 1
         }
         return words.joined(separator: " ")

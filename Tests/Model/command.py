@@ -202,10 +202,11 @@ class History(World):
             return
         self.steps.append((self.now, device.name, "sync"))
         self.run_command("sync", device.name + ".db", "--quiet")
-        device.correct(self.clock(device.name))
         if device.version < len(self.log):
             device.take_in(self.log, len(self.log))
             device.hidden = set()
+            if device.publishes:    # the import has consolidated the log, so that the export sees them
+                device.correct(self.clock(device.name))
         elif device.version:
             device.take_in(self.log, device.version)
         if device.publishes:
