@@ -33,6 +33,24 @@ import Testing
             #expect(try scene.succeed("conflicts r.db").contains(#"a: "second" lost"#))
         }
 
+        /// A reader that may not insert rows edits a row that the writer has deleted before, in columns that it may edit and in others. The row is the
+        /// reader's own from then on: none of the edit is sent, so that no answer takes the row away.
+        @Test func aDeletedRowWithLaterEditsStaysWithAReaderThatMayNotInsert() throws {
+            try begin(
+                #"{"name":"notes","key":"id","columns":[{"name":"id"},{"name":"a"},{"name":"b"}],"messages":{"patch":["a"],"delete":true}}"#,
+                "CREATE TABLE notes(id TEXT PRIMARY KEY NOT NULL, a TEXT, b TEXT);", first: "INSERT INTO notes VALUES('k', 'first', 'first')")
+            try edit("w", "DELETE FROM notes", 10)
+            try edit("r", "UPDATE notes SET b = 'own'", 20)
+            try edit("r", "UPDATE notes SET a = 'of r'", 30)
+            try sync(["w": 40, "r": 50])
+            #expect(try rows("r", "SELECT a, b FROM notes") == "of r|own\n")
+            #expect(try scene.succeed("pending r.db").contains("readers may not add rows"))
+            try edit("w", "INSERT INTO notes VALUES('l', 'other', 'other')", 60)
+            try sync(["w": 61, "r": 62, "w": 63, "r": 64])
+            #expect(try rows("r", "SELECT a, b FROM notes ORDER BY id") == "of r|own\nother|other\n")
+            #expect(try rows("w", "SELECT a FROM notes") == "other\n")
+        }
+
         /// A reader, its clock ahead, deletes a row to which the version has a new reference by then. The row comes back as the version's, so that later
         /// edits of the writer reach it.
         @Test(arguments: [#""patch":["name"],"delete":true"#, #""rows":true"#, #""patch":["name"]"#])

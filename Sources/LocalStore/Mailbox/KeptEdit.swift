@@ -60,12 +60,14 @@ package struct KeptEdit: Hashable, Sendable {
 
 extension TrackedChange {
     /// What of the change readers may not hand over.
-    func kept(in schema: DatasetSchema) -> KeptEdit? {
+    ///
+    /// - Parameter isGone: whether the version has deleted the row.
+    func kept(in schema: DatasetSchema, isGone: Bool) -> KeptEdit? {
         let permissions = schema.permissions
         if schema.messages.isEmpty { return KeptEdit(self, of: schema, .table) }
         guard schema.keyShape.holds(key) else { return KeptEdit(self, of: schema, .key) }
         if isDeletion { return permissions.deletes ? nil : KeptEdit(self, of: schema, .deletion) }
-        if !isOfVersion {
+        if !isOfVersion || isGone {
             guard permissions.inserts else { return KeptEdit(self, of: schema, .insertion) }
             return instant == .distantPast && isInVersion == false ? KeptEdit(self, of: schema, .undated) : nil
         }

@@ -136,8 +136,14 @@ package struct SentEdits: TransactionPart {
         guard !own.defaulted.contains(place), !own.older.contains(place), schema.keyShape.holds(place.key) else { return nil }
         if try transaction.changeLog.change(of: place.key, in: schema)?.isCarried == true { return nil }
         let earlier = try edits(of: place.key, in: schema).map { try $0.edit(of: schema, codec) }
-        guard !earlier.isEmpty else { return edit.permitted(in: schema) }
-        return edit.following(earlier).flatMap { $0.permitted(in: schema) }
+        let isGone = try isGone(place.key, in: schema)
+        guard !earlier.isEmpty else { return edit.permitted(in: schema, isGone: isGone) }
+        return edit.following(earlier).flatMap { $0.permitted(in: schema, isGone: isGone) }
+    }
+
+    /// Whether the version has deleted a row that is here. Who brings it back inserts it.
+    private func isGone(_ key: EntityKey, in schema: DatasetSchema) throws -> Bool {
+        try !schema.permissions.inserts && transaction.tombstonesAndInstants.tombstone(of: key, in: schema) != nil
     }
 
     // MARK: - What is not handed over
@@ -175,7 +181,7 @@ package struct SentEdits: TransactionPart {
                 kept.append(KeptEdit(change, of: schema, .dataset))
                 continue
             }
-            if let one = change.kept(in: schema) { kept.append(one) }
+            if let one = try change.kept(in: schema, isGone: isGone(change.key, in: schema)) { kept.append(one) }
             if tooLarge.contains(change.key) { kept.append(KeptEdit(change, of: schema, .size)) }
         }
         return kept
@@ -191,10 +197,12 @@ package struct SentEdits: TransactionPart {
 
 extension Edit {
     /// What of the edit a reader may hand over; nil if nothing.
-    package func permitted(in schema: DatasetSchema) -> Edit? {
+    ///
+    /// - Parameter isGone: whether the version has deleted the row.
+    package func permitted(in schema: DatasetSchema, isGone: Bool = false) -> Edit? {
         let permissions = schema.permissions
         guard case .columns(let columns, let values) = change else { return permissions.deletes ? self : nil }
-        if inserts { return permissions.inserts ? self : nil }
+        if inserts || isGone { return permissions.inserts ? self : nil }
         let allowed = schema.permitted(Set(columns.keys)), part = columns.filter { allowed.contains($0.key) }
         guard !part.isEmpty else { return nil }
         var edit = self
