@@ -34,6 +34,7 @@ class Tracked(Device):
         super().__init__(name, schema, publishes)
         self.inserted = set()       # the rows that were inserted since the last sync
         self.updated = None         # the last update since another row was written: key, clock, instant
+        self.covered = {}           # the device's own held rows in whose places rows were inserted since: the row, and its edits
         self.hidden = set()         # the version's rows whose place the device has taken and given up: the command shows them with the next version
 
     def write(self, key, values, clock, stamp=None, held=False):
@@ -45,8 +46,15 @@ class Tracked(Device):
             there = self.head.rows[key]
             if waits(there):    # the held row is back, as nothing has taken its place
                 self.journal -= {(key, c, v) for c, v in there.values.items()}
-        was = self.table.get(key)
+        was, own = self.table.get(key), [entry for entry in self.entries if entry[1].key == key]
+        if values is not None and was is None and waits(self.state.get(key)) and own and not any(number for number, _ in own):
+            self.covered[key] = self.state[key], own
         super().write(key, values, clock, stamp, held)
+        if values is None and key in self.covered:      # nothing has taken the held row's place
+            self.state[key], own = self.covered.pop(key)
+            self.entries = [entry for entry in self.entries if entry[1].key != key] + own
+            self.journal -= {(key, c, v) for c, v in self.state[key].values.items()}
+            return
         entry = next((e for e in reversed(self.entries) if e[1].key == key), None)
         if values is not None and key in self.inserted and entry and entry[0] is None and len(entry[1].changed) == len(values):
             entry[1] = entry[1]._replace(changed=dict.fromkeys(values, entry[1].at))
@@ -213,7 +221,7 @@ class History(World):
             device.publish(self.log, self.mail, self.clock(device.name))
         else:
             self.mail[device.name] = device.hand_over(self.clock(device.name))
-        device.inserted = set()
+        device.inserted, device.covered = set(), {}
         self.compare(device, "after a sync")
 
     def compare(self, device, when):
