@@ -281,7 +281,7 @@ public final class SyncEngine: Sendable {
         return (signedZone.map { $0.opening($0.cloud, savingIn: saving) } ?? opened, signedZone)
     }
 
-    /// Returns the context of ``device(asIfWanted:)`` after the descriptions were updated to the database's tables (``SchemaUpdate``).
+    /// Returns the context of ``context(asIfWanted:)`` after the descriptions were updated to the database's tables (``SchemaUpdate``).
     func updatedContext() async throws -> SyncContext {
         let known = try context(), refused = try known.refreshViews()
         let outcome = try await SchemaUpdate(context: known).automatic()
