@@ -105,8 +105,8 @@ class Device:
             edit = edit._replace(held=edit.values is not None and waits(self.state.get(edit.key)))
             if number is None and edit.values is None and not self.shows(edit.key):
                 edit = edit._replace(loose=bool(view.children(edit.key)))
-            elif number is None and edit.values is not None and self.shows(edit.key):
-                edit = edit._replace(loose=any(view.missing(edit.key)))
+            elif number is None and edit.values is not None:     # a held row returns only with its parents
+                edit = edit._replace(loose=self.shows(edit.key) and any(view.missing(edit.key)))
             entry[1] = edit
 
     def hand_over(self, clock):
