@@ -100,14 +100,14 @@ package struct ReplaceLocalReport: Sendable, Encodable {
     package let versionBefore: Int?
 }
 
-extension SyncEngine {
+extension SyncVersions {
     /// Publishes this device's data as the zone's newest version, whatever the cloud contains. Publishers only.
     ///
     /// The commit that replaces the losing version also pins it, and ``undo(progress:)`` restores it. The call also approves a large loss of
     /// entities for the shrink guards, including those of readers.
     package func replaceCloud(progress: ProgressHandler? = nil) async throws -> ReplaceCloudReport {
-        try await locked {
-            let context = try context()
+        try await engine.locked {
+            let context = try engine.context()
             try await context.checkPublisher(.announce, else: "it cannot replace the location's data", hint: "run it on a device that publishes")
             try context.refuseUnknownFields()
             // Check the clock before anything is tracked. Otherwise the next sync would publish the tracked differences although this command
@@ -126,8 +126,8 @@ extension SyncEngine {
     /// The previous data is kept as a version or as a backup beside the database, and ``undo(progress:)`` restores it. A reader withdraws its
     /// messages about dropped changes that the publisher has not answered.
     package func replaceLocal(progress: ProgressHandler? = nil) async throws -> ReplaceLocalReport {
-        try await locked {
-            let context = try context()
+        try await engine.locked {
+            let context = try engine.context()
             _ = try context.keepTracking()
             // The import would do these first, too, and then take them for another program's changes of what was kept.
             let upstream = try await context.recoverAndFetchUpstreamChanges()

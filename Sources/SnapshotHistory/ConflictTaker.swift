@@ -17,7 +17,7 @@ struct ConflictTaker {
     let path: String
 
     /// Makes the edit. Returns the key under which it is stored.
-    func take(_ entry: ConflictEntry, to place: SyncEngine.ConflictPlace) throws -> EntityKey {
+    func take(_ entry: ConflictEntry, to place: SyncConflicts.Place) throws -> EntityKey {
         let conflict = entry.conflict
         guard let schema = settings.datasets.first(where: { $0.name == conflict.dataset }) else {
             throw refusal(
@@ -79,7 +79,7 @@ struct ConflictTaker {
         try values.lending { try applier.receive($0) }
     }
 
-    private func delete(_ entry: ConflictEntry, schema: DatasetSchema, at place: SyncEngine.ConflictPlace) throws -> EntityKey {
+    private func delete(_ entry: ConflictEntry, schema: DatasetSchema, at place: SyncConflicts.Place) throws -> EntityKey {
         let key = entry.conflict.key
         if place == .newKey { throw refusal(entry, "the edit that lost is a deletion", hint: "leave out --as-new") }
         guard try transaction.rows.hasRow(key, of: schema) else {

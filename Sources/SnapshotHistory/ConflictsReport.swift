@@ -144,8 +144,16 @@ public struct ConflictClearReport: Sendable, Encodable {
 }
 
 extension SyncEngine {
+    /// The edits that lost conflicts, and the rows that are held.
+    public var conflicts: SyncConflicts { SyncConflicts(engine: self) }
+}
+
+/// The edits that lost conflicts, and the rows that are held: `engine.conflicts`.
+public struct SyncConflicts: Sendable {
+    let engine: SyncEngine
+
     /// The key under which a losing edit is restored.
-    public enum ConflictPlace: Sendable {
+    public enum Place: Sendable {
         /// Its own key. If two devices inserted rows under the same integer key, the restored row gets a new key.
         case usual
         /// Its own key; the edit replaces the row that has it.
@@ -156,12 +164,12 @@ extension SyncEngine {
     /// The edits that lost conflicts and are stored in this database, and the rows that are held.
     ///
     /// - Parameter all: whether to include the edits that were taken or cleared.
-    public func conflicts(all: Bool = false) throws -> ConflictsReport {
-        try database.read { transaction in
+    public func list(all: Bool = false) throws -> ConflictsReport {
+        try engine.database.read { transaction in
             let datasets = try transaction.settings.read().datasets
             let entries = try transaction.conflictJournal.entries(in: all ? nil : .open)
             return ConflictsReport(
-                database: database.path,
+                database: engine.database.path,
                 conflicts: try entries.map { entry in
                     try .init(entry, datasets.first { $0.name == entry.conflict.dataset }, isWhole: false, in: transaction)
                 },
@@ -184,8 +192,8 @@ extension SyncEngine {
     /// One edit that lost, with all columns of both sides.
     ///
     /// - Throws: ``SyncError`` with `.nothingThere` if the journal has no entry with this id.
-    public func conflict(_ id: Int64) throws -> ConflictsReport.Entry {
-        try database.read { transaction in
+    public func entry(_ id: Int64) throws -> ConflictsReport.Entry {
+        try engine.database.read { transaction in
             let datasets = try transaction.settings.read().datasets, entry = try entry(id, in: transaction)
             return try .init(entry, datasets.first { $0.name == entry.conflict.dataset }, isWhole: true, in: transaction)
         }
@@ -194,16 +202,16 @@ extension SyncEngine {
     /// Restores an edit that lost, as a new edit that the next sync publishes or sends.
     ///
     /// - Throws: ``SyncError`` with `.refused` if the table's constraints forbid the edit or it was already taken. Nothing is changed then.
-    public func takeConflict(_ id: Int64, to place: ConflictPlace = .usual) throws -> ConflictTakeReport {
-        try lockedHere {
-            try database.write { transaction in
+    public func take(_ id: Int64, to place: Place = .usual) throws -> ConflictTakeReport {
+        try engine.lockedHere {
+            try engine.database.write { transaction in
                 let settings = try transaction.settings.read(), entry = try entry(id, in: transaction)
                 guard entry.state != .taken else {
                     throw SyncError(
-                        .refused, step: .apply, at: "\(database.path), conflict \(id)", "it was taken already",
+                        .refused, step: .apply, at: "\(engine.database.path), conflict \(id)", "it was taken already",
                         hint: "look at the row; snapsync conflicts lists what is open")
                 }
-                let taker = ConflictTaker(transaction: transaction, settings: settings, now: now(), path: database.path)
+                let taker = ConflictTaker(transaction: transaction, settings: settings, now: engine.now(), path: engine.database.path)
                 let key = try transaction.tracking.keepingOwnColumns(of: settings.datasets) { try taker.take(entry, to: place) }
                 _ = try transaction.conflictJournal.set(id, to: .taken)
                 let schema = settings.datasets.first { $0.name == entry.conflict.dataset }
@@ -215,9 +223,9 @@ extension SyncEngine {
     }
 
     /// Closes one entry, or all open entries. They stay in the journal until they are too old.
-    public func clearConflicts(_ id: Int64? = nil) throws -> ConflictClearReport {
-        try lockedHere {
-            try database.write { transaction in
+    public func clear(_ id: Int64? = nil) throws -> ConflictClearReport {
+        try engine.lockedHere {
+            try engine.database.write { transaction in
                 _ = try transaction.settings.read()
                 guard let id else { return ConflictClearReport(cleared: try transaction.conflictJournal.clear()) }
                 guard try entry(id, in: transaction).state == .open else { return ConflictClearReport(cleared: 0) }
@@ -229,7 +237,7 @@ extension SyncEngine {
     private func entry(_ id: Int64, in transaction: LocalTransaction) throws -> ConflictEntry {
         guard let entry = try transaction.conflictJournal.entry(id) else {
             throw SyncError(
-                .nothingThere, step: .read, at: "\(database.path), conflict \(id)", "there is no such entry in the conflict journal",
+                .nothingThere, step: .read, at: "\(engine.database.path), conflict \(id)", "there is no such entry in the conflict journal",
                 hint: "snapsync conflicts --all lists them")
         }
         return entry

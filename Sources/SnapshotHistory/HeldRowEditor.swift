@@ -1,6 +1,6 @@
 import LocalStore
 import LocalTables
-package import SnapshotEngine
+import SnapshotEngine
 import SnapshotFormat
 import SnapshotModel
 package import SnapshotVersions
@@ -17,7 +17,7 @@ package struct HeldRowReport: Sendable, Encodable {
     package let stays: String?
 }
 
-extension SyncEngine {
+extension SyncConflicts {
     /// Changes columns of a held row, so that it fits into its table, or deletes it.
     ///
     /// The next sync publishes or sends the edit.
@@ -27,11 +27,11 @@ extension SyncEngine {
     ///   - columns: the new values by the columns' names, as text; a column that holds numbers takes a number, `null` is NULL. Nil deletes the row.
     /// - Throws: ``SyncError`` with `.nothingThere` if no such row is held, `.refused` if it still does not fit. Nothing is changed then.
     package func editHeldRow(_ key: String, in dataset: String, setting columns: [ExactText: String]?) throws -> HeldRowReport {
-        try lockedHere {
-            try database.write { transaction in
+        try engine.lockedHere {
+            try engine.database.write { transaction in
                 let settings = try transaction.settings.read()
                 try transaction.changeLog.consolidate(of: settings.datasets)
-                let editor = HeldRowEditor(transaction: transaction, settings: settings, now: now(), path: database.path)
+                let editor = HeldRowEditor(transaction: transaction, settings: settings, now: engine.now(), path: engine.database.path)
                 return try transaction.tracking.keepingOwnColumns(of: settings.datasets) { try editor.edit(key, in: dataset, setting: columns) }
             }
         }

@@ -93,14 +93,14 @@ extension HistoryReport {
     }
 }
 
-extension SyncEngine {
+extension SyncVersions {
     /// The zone's kept versions and pins, newest first.
     ///
     /// - Parameter limit: how many versions at most; nil for all.
-    public func history(limit: Int? = nil) async throws -> HistoryReport {
+    public func list(limit: Int? = nil) async throws -> HistoryReport {
         try await WorkerThreads.host {
-            try await gate.enter()
-            let context = try context()
+            try await engine.gate.enter()
+            let context = try engine.context()
             return try await HistoryReport(of: context.zone, in: context.cloud, limit: limit)
         }
     }
@@ -119,11 +119,11 @@ package struct PinReport: Sendable, Encodable {
     package let newestVersion: Int
 }
 
-extension SyncEngine {
+extension SyncVersions {
     /// Pins a version, so that pruning keeps it until ``unpin(_:)``. Publishers only; the pin applies to all devices.
     package func pin(_ version: Int, name: String? = nil) async throws -> PinReport {
-        try await locked {
-            let context = try context()
+        try await engine.locked {
+            let context = try engine.context()
             // Find the version before the import, so that nothing is changed if it does not exist.
             if context.settings.role.publishes { _ = try await VersionFinder(cloud: context.cloud, zone: context.zone, token: nil).state(of: version) }
             var changed = false
@@ -143,8 +143,8 @@ extension SyncEngine {
 
     /// Removes the pin of a version, so that pruning can remove the version.
     package func unpin(_ version: Int) async throws -> PinReport {
-        try await locked {
-            let token = try await MetadataPublisher(context: context()).publish { state in
+        try await engine.locked {
+            let token = try await MetadataPublisher(context: engine.context()).publish { state in
                 guard let pin = state.pins.first(where: { $0.version == version }) else {
                     let pinned = state.pins.map { String($0.version) }.joined(separator: ", ")
                     throw SyncError(

@@ -141,17 +141,17 @@ package struct LocalBackups: Sendable {
     private static let recordName = "copy"
 }
 
-extension SyncEngine {
+extension SyncVersions {
     /// Removes old backups of this database's data that `replace`, `restore` and `undo` made beside it.
     ///
     /// A policy that keeps the last 0 removes all of them.
     package func pruneCopies(_ policy: RetentionPolicy, dryRun: Bool = false) async throws -> PruneReport {
-        try await locked {
-            let backups = LocalBackups(context: try context()), report = try await backups.prune(policy, dryRun: dryRun)
+        try await engine.locked {
+            let backups = LocalBackups(context: try engine.context()), report = try await backups.prune(policy, dryRun: dryRun)
             if !dryRun {
                 let left = Set(try await backups.all().map(\.number))
                 // What is gone cannot be brought back.
-                try database.write { transaction in
+                try engine.database.write { transaction in
                     if let copy = try transaction.state.undoPoint()?.copy, !left.contains(copy) { try transaction.state.undoPoint.set(nil) }
                 }
             }

@@ -131,15 +131,15 @@ public struct RestoredRow: Sendable, Hashable {
     public init(dataset: String, key: EntityKey) { (self.dataset, self.key) = (dataset, key) }
 }
 
-extension SyncEngine {
+extension SyncVersions {
     /// Restores an earlier version with tracked changes, which the next sync publishes as a new version. Publishers only.
     ///
     /// News in the zone is imported first. ``undo(progress:)`` restores the previous data.
     ///
     /// - Parameter row: the only row to restore; nil for all. A row that the version lacks is deleted.
     public func restore(_ target: RestoreTarget, only row: RestoredRow? = nil, progress: ProgressHandler? = nil) async throws -> RestoreReport {
-        try await locked {
-            let context = try context()
+        try await engine.locked {
+            let context = try engine.context()
             try await context.checkPublisher(
                 .apply, else: "what it restores could not be published",
                 hint:
@@ -164,9 +164,9 @@ extension SyncEngine {
 
     /// Restores the data that the last `restore`, `replace` or `undo` replaced. It can be undone itself.
     public func undo(progress: ProgressHandler? = nil) async throws -> RestoreReport {
-        try await locked {
-            let context = try context()
-            guard let point = try database.read({ try $0.state.undoPoint() }) else {
+        try await engine.locked {
+            let context = try engine.context()
+            guard let point = try engine.database.read({ try $0.state.undoPoint() }) else {
                 throw SyncError(
                     .nothingThere, step: .apply, at: context.database.path, "there is nothing to undo",
                     hint: "undo brings back what the last restore or replace has replaced")

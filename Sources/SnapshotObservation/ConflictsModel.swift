@@ -30,17 +30,17 @@ import SnapshotVersions
     /// Reads the journal. A ``SyncModel`` calls this after each of its runs. If the journal cannot be read, the entries stay as they are; the
     /// runs report the reason.
     public func refresh() async {
-        guard let report = try? await Self.offMainActor({ [engine] in try engine.conflicts() }) else { return }
+        guard let report = try? await Self.offMainActor({ [engine] in try engine.conflicts.list() }) else { return }
         // Observation notifies for every assignment, and after most runs nothing has changed.
         if report.conflicts.map(\.id) != entries.map(\.id) { entries = report.conflicts }
         removed = report.removed
     }
 
     /// Brings an edit back as a new edit, which the next sync publishes or sends.
-    public func take(_ id: Int64, to place: SyncEngine.ConflictPlace = .usual) async { await change { _ = try $0.takeConflict(id, to: place) } }
+    public func take(_ id: Int64, to place: SyncConflicts.Place = .usual) async { await change { _ = try $0.conflicts.take(id, to: place) } }
 
     /// Removes one entry from the list, or all of them.
-    public func clear(_ id: Int64? = nil) async { await change { _ = try $0.clearConflicts(id) } }
+    public func clear(_ id: Int64? = nil) async { await change { _ = try $0.conflicts.clear(id) } }
 
     private func change(_ body: @escaping @Sendable (SyncEngine) throws -> Void) async {
         do {

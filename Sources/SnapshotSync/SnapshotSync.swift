@@ -48,6 +48,8 @@
 
 // Versions and conflicts.
 @_exported public import struct SnapshotHistory.ConflictsReport
+@_exported public import struct SnapshotHistory.SyncConflicts
+@_exported public import struct SnapshotEngine.SyncVersions
 @_exported public import struct SnapshotHistory.HistoryReport
 @_exported public import struct SnapshotHistory.RestoreReport
 @_exported public import enum SnapshotHistory.RestoreTarget

@@ -155,7 +155,7 @@ import Testing
         let before = try await world.cloud().storedFiles(in: .standard)
         #expect(before.count { if case .commit = $0.kind { true } else { false } } == 4)
         let policy = RetentionPolicy(keepLast: 1, keepWithin: nil, minimumAge: .zero, grace: .zero)
-        _ = try await world.engine("desk").prune(policy)
+        _ = try await world.engine("desk").versions.prune(policy)
         let after = try await world.cloud().storedFiles(in: .standard)
         #expect(after.count { if case .commit = $0.kind { true } else { false } } < 4 && after.count < before.count)
         #expect(try await world.engine("desk").inspector().verify(local: true).problems == [])

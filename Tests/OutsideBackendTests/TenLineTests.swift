@@ -43,9 +43,9 @@ import Testing
         for task in tasks { task.cancel(); try await task.value }
 
         let again = try await SyncEngine(till, location: share, role: .peer)
-        #expect(try again.conflicts().conflicts.isEmpty)
-        #expect(try await again.history(limit: 1).versions.count == 1)
-        #expect(try await again.restore(.version(1)).hasChanged)
+        #expect(try again.conflicts.list().conflicts.isEmpty)
+        #expect(try await again.versions.list(limit: 1).versions.count == 1)
+        #expect(try await again.versions.restore(.version(1)).hasChanged)
         #expect(try await till.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM products") } == 1)
         for (location, role) in [(share, SyncRole.reader), (.folder(folder.path), .peer), (.memory(), .peer), (.bucket("s3://shop/app"), .peer)] {
             await #expect { try await SyncEngine(till, location: location, role: role) } throws: {

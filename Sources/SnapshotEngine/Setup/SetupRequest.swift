@@ -73,7 +73,7 @@ public struct SetupRequest: Sendable {
         ]
         return ZoneProtection(parts.filter(\.0).map(\.1))
     }
-    /// Whether the publishers of a new zone publish a version at least once a day (``SyncEngine/setFreshness(_:)``).
+    /// Whether the publishers of a new zone publish a version at least once a day (``SyncMembers/setFreshness(_:)``).
     public var isFresh = false
     /// The recovery code of a sealed zone. With it a device can read the zone without approval, if all other devices are lost.
     public var recovery: RecoveryCode?

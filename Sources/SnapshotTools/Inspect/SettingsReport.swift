@@ -61,6 +61,6 @@ extension SyncEngine {
     package func setRetention(keepLast: Int?? = nil, keepWithin: Duration?? = nil) async throws {
         let stored = try database.read { try $0.settings.operatorSettings().retention }
         let last = keepLast ?? stored?.keepLast, within = keepWithin ?? stored?.keepWithin.map { .seconds($0) }
-        try await setRetention(last == nil && within == nil ? nil : RetentionPolicy(keepLast: last, keepWithin: within))
+        try await versions.setRetention(last == nil && within == nil ? nil : RetentionPolicy(keepLast: last, keepWithin: within))
     }
 }

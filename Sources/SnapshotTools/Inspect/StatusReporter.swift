@@ -143,7 +143,7 @@ public struct StatusReport: Sendable, Encodable {
     public let undo: String?
     /// The backups of earlier data beside the database, newest first.
     public internal(set) var copies: [LocalBackupReport] = []
-    /// How many losing edits are open, that is neither taken nor cleared (``SyncEngine/conflicts(all:)``).
+    /// How many losing edits are open, that is neither taken nor cleared (``SyncConflicts/list(all:)``).
     public let conflicts: Int
     /// The numbers of messages to the publisher, and of changes that no message type carries.
     public internal(set) var messages = MessageCounts()

@@ -15,7 +15,7 @@ public struct RollbackReport: Sendable, Encodable {
     public let imported: ImportReport
     /// The version that was applied before, which the zone no longer has.
     public let versionBefore: Int
-    /// The number of the backup of the previous data; ``SyncEngine/undo(progress:)`` restores it.
+    /// The number of the backup of the previous data; ``SyncVersions/undo(progress:)`` restores it.
     public let keptCopy: Int
 }
 
@@ -134,13 +134,13 @@ struct RollbackAcceptance: Sendable {
     }
 }
 
-extension SyncEngine {
+extension SyncVersions {
     /// Imports version `number`, the newest of a zone that was reset to an older state on purpose.
     ///
     /// The previous data is kept as a backup, which ``undo(progress:)`` restores. Changes that no version contains yet stay tracked.
     ///
     /// - Throws: ``SyncError`` with `.refused` if `number` is not the zone's newest version, or if the zone was not reset.
     public func acceptRollback(to number: Int, progress: ProgressHandler? = nil) async throws -> RollbackReport {
-        try await run { try await RollbackAcceptance(context: context(), progress: progress).run(number) }
+        try await engine.run { try await RollbackAcceptance(context: engine.context(), progress: progress).run(number) }
     }
 }

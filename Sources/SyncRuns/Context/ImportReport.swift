@@ -12,7 +12,7 @@ public struct ImportReport: Sendable, Encodable {
     public package(set) var datasets: [ImportedDataset]
     /// Warnings, one sentence each.
     public package(set) var warnings: [String]
-    /// The number of edits that lost to others and were written to the conflict journal (``SyncEngine/conflicts(all:)``).
+    /// The number of edits that lost to others and were written to the conflict journal (``SyncConflicts/list(all:)``).
     public package(set) var conflicts = 0
     /// The number of those edits by their reasons: `laterEdit`, `laterDeletion`, `sameKey`, `valueTaken`, `parentNeeded` and `refused`.
     public package(set) var conflictReasons: [String: Int] = [:]

@@ -141,7 +141,7 @@ extension ExportReport: RequestCounting {}
 
 extension ExportReport {
     /// This report of a run that found nothing new, after the run published a version to keep the freshness promise
-    /// (``SyncEngine/setFreshness(_:)``).
+    /// (``SyncMembers/setFreshness(_:)``).
     package func keepingFresh(as version: Int) -> ExportReport {
         var report = self
         (report.published, report.version, report.written, report.pruned) = (true, version, [], nil)

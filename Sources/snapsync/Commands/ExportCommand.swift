@@ -50,7 +50,7 @@ struct ExportCommand: AsyncParsableCommand {
     private func replaceShared() async throws {
         try await options.run("export") { engine, progress in
             guard try confirmation.isConfirmed("Replace the shared data?") else { return }
-            let report = try await engine.replaceCloud(progress: progress)
+            let report = try await engine.versions.replaceCloud(progress: progress)
             try options.printer.done(report, report.lines)
         }
     }

@@ -94,14 +94,14 @@ struct ImportCommand: AsyncParsableCommand {
     private func replaceLocal() async throws {
         try await options.run("import") { engine, progress in
             guard try confirmation.isConfirmed("Replace this device's data?") else { return }
-            let report = try await engine.replaceLocal(progress: progress)
+            let report = try await engine.versions.replaceLocal(progress: progress)
             try options.printer.done(report, report.imported.lines + [RestoreReport.replaced(report.keptCopy, report.versionBefore)])
         }
     }
 
     private func accept(_ number: Int) async throws {
         try await options.done("import") { engine, progress in
-            let report = try await engine.acceptRollback(to: number, progress: progress)
+            let report = try await engine.versions.acceptRollback(to: number, progress: progress)
             let copy =
                 "  what was here, version \(report.versionBefore) and the changes since, is copy \(report.keptCopy) in \(try options.database.file.path()).snapsync-kept; \(HintCommands().complete("snapsync undo brings it back"))"
             return (report, report.imported.lines + [copy])

@@ -33,8 +33,8 @@ struct PinCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await options.done { engine, _ in
-            if remove { return (try await engine.unpin(version), ["version \(version) is no longer pinned"]) }
-            let report = try await engine.pin(version, name: name)
+            if remove { return (try await engine.versions.unpin(version), ["version \(version) is no longer pinned"]) }
+            let report = try await engine.versions.pin(version, name: name)
             return (report, [report.changed ? "pinned version \(version)" : "version \(version) is pinned already"])
         }
     }

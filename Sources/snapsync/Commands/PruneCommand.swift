@@ -48,7 +48,8 @@ struct PruneCommand: AsyncParsableCommand {
     func run() async throws {
         try await options.run("prune") { engine, _ in
             let policy = RetentionPolicy(keepLast: keepLast, keepWithin: keepWithin?.duration)
-            let report = copies ? try await engine.pruneCopies(policy, dryRun: trial.dryRun) : try await engine.prune(policy, dryRun: trial.dryRun)
+            let versions = engine.versions
+            let report = copies ? try await versions.pruneCopies(policy, dryRun: trial.dryRun) : try await versions.prune(policy, dryRun: trial.dryRun)
             try options.printer.done(report, isIrreplaceable: trial.dryRun, lines(report))
         }
     }

@@ -37,7 +37,7 @@ struct RestoreCommand: AsyncParsableCommand {
             let target = moment.target
             var only: RestoredRow?
             if let table = row.first { only = try await engine.inspector().database(at: target).row(Array(row.dropFirst()), of: table) }
-            let report = try await engine.restore(target, only: only, progress: progress)
+            let report = try await engine.versions.restore(target, only: only, progress: progress)
             return (report, report.lines(ofOneRow: only != nil))
         }
     }
@@ -84,7 +84,7 @@ struct UndoCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await options.done("undo") { engine, progress in
-            let report = try await engine.undo(progress: progress)
+            let report = try await engine.versions.undo(progress: progress)
             return (report, report.lines())
         }
     }

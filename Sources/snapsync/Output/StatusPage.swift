@@ -95,7 +95,7 @@ extension StatusPage.Zone {
         guard let status, status.gate.isOpen else { return }
         error = status.cloudProblem
         await addZone { try await engine.inspector() }
-        if status.signature != nil { await add("Members") { try await engine.members().lines.map { Line($0) } } }
+        if status.signature != nil { await add("Members") { try await engine.members.list().lines.map { Line($0) } } }
     }
 
     init(cloud: String, zone: String) async {

@@ -47,14 +47,14 @@ func reloads(of table: String, from engine: SyncEngine, _ reload: @escaping @Sen
 // LookingBack
 
 func lastChange(of engine: SyncEngine) async throws -> [String] {
-    let versions = try await engine.history(limit: 2).versions.map(\.version)
+    let versions = try await engine.versions.list(limit: 2).versions.map(\.version)
     guard versions.count == 2 else { return [] }
     let report = try await engine.inspector().diff(.version(versions[1]), .version(versions[0])) { _ in }
     return report.datasets.map { "\($0.dataset): \($0.added) added, \($0.changed) changed, \($0.removed) removed" }
 }
 
 func goBack(to version: Int, in engine: SyncEngine) async throws -> Int? {
-    _ = try await engine.restore(.version(version))
+    _ = try await engine.versions.restore(.version(version))
     return try await engine.sync().exported?.version
 }
 

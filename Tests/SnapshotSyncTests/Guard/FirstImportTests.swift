@@ -130,7 +130,7 @@ import Testing
         try await scene.add("one", .writer, DeviceScene.filled(3), madeZone: false)
         let error = try await #require(throws: SyncError.self) { try await scene.export("one") }
         #expect(error.code == .refused && error.reason.contains("did not make it") && error.hint?.contains("device claim") == true)
-        _ = try await scene.engine("one").takeOver()
+        _ = try await scene.engine("one").devices.takeOver()
         #expect(try await scene.export("one").version == 1)
     }
 

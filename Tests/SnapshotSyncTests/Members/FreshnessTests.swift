@@ -54,8 +54,8 @@ import Testing
         }
 
         func approve(_ name: String) async throws {
-            let request = try #require(try await engine("desk").members().requests.first { $0.device == name })
-            _ = try await engine("desk").approveMember(name, as: nil, fingerprint: #require(KeyFingerprint(request.fingerprint)))
+            let request = try #require(try await engine("desk").members.list().requests.first { $0.device == name })
+            _ = try await engine("desk").members.approve(name, as: nil, fingerprint: #require(KeyFingerprint(request.fingerprint)))
         }
     }
 
@@ -144,7 +144,7 @@ import Testing
         #expect(try await application.engine("desk").sync().exported?.version == version + 3)
         #expect(try await application.engine("phone").sync().imported?.warnings == [])
         // Taken back, nothing is promised any more.
-        _ = try await application.engine("desk").setFreshness(false)
+        _ = try await application.engine("desk").members.setFreshness(false)
         _ = try await application.engine("phone").sync()
         application.time.pass(hours: 240)
         #expect(try await application.engine("desk").sync().exported?.published == false)
@@ -157,6 +157,6 @@ import Testing
         try await application.setUp("desk", .writer)
         try application.insertBucket("one")
         _ = try await application.engine("desk").sync()
-        await #expect { try await application.engine("desk").setFreshness(true) } throws: { ($0 as? SyncError)?.code == .refused }
+        await #expect { try await application.engine("desk").members.setFreshness(true) } throws: { ($0 as? SyncError)?.code == .refused }
     }
 }

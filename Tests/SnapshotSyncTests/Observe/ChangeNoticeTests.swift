@@ -123,7 +123,7 @@ import Testing
         try scene.writer.run("UPDATE things SET count = 70 WHERE id = 'k7'")
         try await scene.export()
         var notices = engine.changeNotices().makeAsyncIterator()
-        _ = try await engine.restore(.version(1))
+        _ = try await engine.versions.restore(.version(1))
         #expect(await notices.next() == [DatasetChanges(dataset: "things", updated: keys("k7"))])
     }
 

@@ -78,7 +78,7 @@ import Testing
         try scene.run("laptop", "UPDATE things SET note = 'laptop' WHERE id = 'b'")
         try await scene.sync("laptop")
         try scene.run("desk", "UPDATE things SET note = 'dropped' WHERE id = 'b'")
-        let report = try await scene.engine("desk").replaceLocal()
+        let report = try await scene.engine("desk").versions.replaceLocal()
         #expect(report.imported.version == 3 && report.keptCopy != nil)
         for name in ["desk", "laptop"] { #expect(try scene.notes(name) == "a=desk b=laptop") }
         #expect(try await scene.changes("desk") == 0)

@@ -122,7 +122,7 @@ import Testing
         let foreign = try await scene.cloud.prepare(CommitDraft(device: "desk", saving: [record], clock: scene.clock.now()), after: token, in: scene.zone)
         _ = try await scene.cloud.publish(foreign)
         // This database is the desk, whoever published in its name before.
-        _ = try await scene.engine("writer.db").takeOver()
+        _ = try await scene.engine("writer.db").devices.takeOver()
         try scene.writer.run("UPDATE things SET size = 5 WHERE count = 1")
         let before = try scene.writer.dump()
         let error = try await #require(throws: SyncError.self) { try await scene.export() }

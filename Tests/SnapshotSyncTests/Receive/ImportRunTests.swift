@@ -247,7 +247,7 @@ import Testing
             CREATE TABLE things(id TEXT PRIMARY KEY, changed TEXT, count INTEGER, size REAL)
             """)
         try await scene.setUp("reader.db", .writer, device: "desk", datasets: [known])
-        _ = try await scene.engine("reader.db").takeOver()
+        _ = try await scene.engine("reader.db").devices.takeOver()
         let report = try await scene.importNewest()
         #expect(report.warnings.count == 1)
         #expect(report.warnings[0].contains("done, image, tags"))

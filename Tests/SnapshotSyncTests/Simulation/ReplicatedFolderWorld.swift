@@ -74,7 +74,7 @@ final class ReplicatedFolderWorld: SimulatedWorld, @unchecked Sendable {
 
     private func prune() async throws {
         do {
-            let report = try await zone.engine(0).prune(RetentionPolicy(keepLast: 1 + random.below(3), keepWithin: nil))
+            let report = try await zone.engine(0).versions.prune(RetentionPolicy(keepLast: 1 + random.below(3), keepWithin: nil))
             zone.note("writer: prune, \(report.removedFiles.count) files")
         } catch let error as SyncError {
             zone.note("writer: prune, \(error.code)")

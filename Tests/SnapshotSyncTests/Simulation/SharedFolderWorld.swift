@@ -62,7 +62,7 @@ final class SharedFolderWorld: SimulatedWorld, @unchecked Sendable {
         guard devices[device].role == .peer else { return }
         let policy = RetentionPolicy(keepLast: 1 + random.below(3), keepWithin: nil)
         do {
-            let report = try await zone.engine(device).prune(policy)
+            let report = try await zone.engine(device).versions.prune(policy)
             zone.note("\(devices[device].name): prune, \(report.removedFiles.count) files")
         } catch let error as SyncError {
             zone.note("\(devices[device].name): prune, \(error.code)")

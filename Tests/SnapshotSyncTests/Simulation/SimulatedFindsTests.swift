@@ -30,7 +30,7 @@ import Testing
         mail.scene.clock.move(bySeconds: 3 * 86_400)
         try mail.scene.writer.run("UPDATE notifications SET title = 'later' WHERE id = 'n2'")
         try await mail.syncWriter()
-        _ = try await mail.scene.engine("writer.db").prune(RetentionPolicy(keepLast: 1, keepWithin: nil))
+        _ = try await mail.scene.engine("writer.db").versions.prune(RetentionPolicy(keepLast: 1, keepWithin: nil))
         for _ in 0..<2 { try await mail.round() }
         #expect(try mail.scene.differences(1) == "")
         #expect(try mail.scene.reader.run("SELECT count(*) FROM snapsync_changes") == "0\n")
@@ -49,7 +49,7 @@ import Testing
         try mail.scene.reader.run("UPDATE notifications SET readAt = '2026-01-01T00:00:00Z', title = 'my own' WHERE id = 'n2'")
         // Later than the writer's edit, which it must not hide.
         for mark in ["'2026-01-01T00:00:00Z'", "NULL"] { try mail.scene.reader.run("UPDATE notifications SET readAt = \(mark) WHERE id = 'n3'") }
-        _ = try await mail.scene.engine("writer.db").prune(RetentionPolicy(keepLast: 1, keepWithin: nil))
+        _ = try await mail.scene.engine("writer.db").versions.prune(RetentionPolicy(keepLast: 1, keepWithin: nil))
         try await mail.round()
         for name in [mail.scene.writer, mail.scene.reader] {
             #expect(try mail.value(name, "title || ', ' || readAt", of: "n1") == "last, 2026-01-01T00:00:00Z")
@@ -106,7 +106,7 @@ import Testing
         mail.scene.clock.move(bySeconds: 3 * 86_400)
         try mail.scene.writer.run("UPDATE notifications SET title = 'later' WHERE id = 'n2'")
         try await mail.syncWriter()
-        _ = try await mail.scene.engine("writer.db").prune(RetentionPolicy(keepLast: 1, keepWithin: nil))
+        _ = try await mail.scene.engine("writer.db").versions.prune(RetentionPolicy(keepLast: 1, keepWithin: nil))
         try await mail.syncReader()
         #expect(try mail.value(mail.scene.reader, "title || ', ' || readAt", of: "n1") == "last, 2026-01-01T00:00:00Z")
         try await mail.deliver(late)
@@ -172,7 +172,7 @@ import Testing
         mail.scene.clock.move(bySeconds: 3 * 86_400)
         try mail.scene.writer.run("UPDATE notifications SET title = 'later' WHERE id = 'n2'")
         _ = try await mail.scene.engine("writer.db").export(isFull: true)
-        _ = try await mail.scene.engine("writer.db").prune(RetentionPolicy(keepLast: 1, keepWithin: nil))
+        _ = try await mail.scene.engine("writer.db").versions.prune(RetentionPolicy(keepLast: 1, keepWithin: nil))
         for _ in 0..<2 {
             try await mail.round()
             for name in [mail.scene.writer, mail.scene.reader] {
@@ -208,7 +208,7 @@ import Testing
         mail.scene.clock.move(bySeconds: 3 * 86_400)
         try mail.scene.writer.run("UPDATE buckets SET name = 'later' WHERE id = 'c'")
         try await mail.syncWriter()
-        _ = try await mail.scene.engine("writer.db").prune(RetentionPolicy(keepLast: 1, keepWithin: nil))
+        _ = try await mail.scene.engine("writer.db").versions.prune(RetentionPolicy(keepLast: 1, keepWithin: nil))
         try mail.scene.reader.run("DELETE FROM buckets WHERE id = 'b'")
         if arrivesLast { try await mail.round() }
         // Another device made it anew before that.
@@ -232,9 +232,11 @@ import Testing
         cloud.damageCommit(2, in: mail.scene.zone) { bytes in (commit, bytes) = (bytes, nil) }
         mail.scene.clock.move(bySeconds: 3 * 86_400)
         let policy = RetentionPolicy(keepLast: 1, keepWithin: nil)
-        await #expect { _ = try await mail.scene.engine("writer.db").prune(policy, dryRun: isDryRun) } throws: { ($0 as? SyncError)?.code == .dataRefused }
+        await #expect { _ = try await mail.scene.engine("writer.db").versions.prune(policy, dryRun: isDryRun) } throws: {
+            ($0 as? SyncError)?.code == .dataRefused
+        }
         cloud.damageCommit(2, in: mail.scene.zone) { $0 = commit }
-        _ = try await mail.scene.engine("writer.db").prune(policy)
+        _ = try await mail.scene.engine("writer.db").versions.prune(policy)
         try await mail.round()
         #expect(try mail.scene.differences(1) == "")
         #expect(try await mail.problems() == [])

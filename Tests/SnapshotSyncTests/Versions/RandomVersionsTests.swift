@@ -104,10 +104,10 @@ struct VersionStory {
         let kept = try await inspector().history().versions.map(\.version)
         let version = kept[random.below(kept.count)]
         if pinned.contains(version) {
-            #expect(try await writer().unpin(version).changed)
+            #expect(try await writer().versions.unpin(version).changed)
             pinned.remove(version)
         } else {
-            #expect(try await writer().pin(version, name: "seed \(seed)").changed)
+            #expect(try await writer().versions.pin(version, name: "seed \(seed)").changed)
             pinned.insert(version)
         }
         try await note()
@@ -118,23 +118,23 @@ struct VersionStory {
         let policy = RetentionPolicy(
             keepLast: random.happens(percent: 80) ? 1 + random.below(4) : nil, keepWithin: .seconds(random.happens(percent: 40) ? 3600 * random.below(60) : 0))
         let statesBefore = try await inspector().history()
-        let expected = try await writer().prune(policy, dryRun: true)
+        let expected = try await writer().versions.prune(policy, dryRun: true)
         #expect(try await inspector().history().versions.map(\.hash) == statesBefore.versions.map(\.hash), "a dry run changed something; seed \(seed)")
         if random.happens(percent: 40) {
             let cut = scene.cloud.adding(InterruptedRemoval(cloud: scene.cloud, removable: random.below(6)))
             do {
-                _ = try await writer(cut).prune(policy)
+                _ = try await writer(cut).versions.prune(policy)
             } catch {
                 try await note()
                 try await checkNewest()
             }
         }
-        let report = try await writer().prune(policy)
+        let report = try await writer().versions.prune(policy)
         try await note()
         if let keepLast = policy.keepLast { #expect(report.keptVersions >= min(keepLast, statesBefore.versions.count), "seed \(seed)") }
         #expect((report.oldestKept ?? 0) >= (expected.oldestKept ?? 0), "seed \(seed)")
         // What a prune leaves, another one leaves, too.
-        let again = try await writer().prune(policy)
+        let again = try await writer().versions.prune(policy)
         #expect(again.removedVersions.isEmpty && again.removedFiles.isEmpty && again.publishedVersion == nil, "seed \(seed): \(again)")
         try await checkKept()
     }
@@ -151,7 +151,7 @@ struct VersionStory {
         let version = known[random.below(known.count)]
         if random.happens(percent: 50) { try scene.writer.run(history.statements() + ";") }
         let before = try scene.writer.values(of: "things", orderedBy: "id")
-        _ = try await writer().restore(.version(version))
+        _ = try await writer().versions.restore(.version(version))
         #expect(try await inspector().diff(.version(version), .local) { _ in }.isSame, "seed \(seed)")
         if random.happens(percent: 60) {
             _ = try await writer().export(allowing: .all)
@@ -159,7 +159,7 @@ struct VersionStory {
         }
         pinned.formUnion(try await inspector().history().pins.map(\.version))
         if random.happens(percent: 50), try await writer().status().undo?.contains("restore of version \(version)") == true {
-            _ = try await writer().undo()
+            _ = try await writer().versions.undo()
             if try await inspector().diff(.version(version), .local, take: { _ in }).isSame == false {
                 #expect(try scene.writer.values(of: "things", orderedBy: "id") == before, "seed \(seed)")
             }

@@ -57,7 +57,7 @@ struct ConflictsListCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await options.run { engine, _ in
-            let report = try engine.conflicts(all: all || options.output.json)
+            let report = try engine.conflicts.list(all: all || options.output.json)
             try options.printer.print(report, report.lines)
         }
     }
@@ -114,7 +114,7 @@ struct ConflictsShowCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await options.run { engine, _ in
-            let entry = try engine.conflict(number.id)
+            let entry = try engine.conflicts.entry(number.id)
             try options.printer.print(entry, entry.lines)
         }
     }
@@ -154,7 +154,7 @@ struct ConflictsTakeCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await options.done { engine, _ in
-            let report = try engine.takeConflict(number.id, to: asNew ? .newKey : inPlace ? .sameKey : .usual)
+            let report = try engine.conflicts.take(number.id, to: asNew ? .newKey : inPlace ? .sameKey : .usual)
             let what =
                 report.isDeletion
                 ? "deleted \(report.dataset) \(report.key) again"
@@ -183,7 +183,7 @@ struct ConflictsClearCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await options.done { engine, _ in
-            let report = try engine.clearConflicts(id)
+            let report = try engine.conflicts.clear(id)
             return (report, ["cleared \(Format.count(report.cleared, "conflict"))"])
         }
     }
@@ -223,7 +223,7 @@ struct ConflictsEditCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await options.done { engine, _ in
-            let report = try engine.editHeldRow(row.key, in: row.dataset, setting: values)
+            let report = try engine.conflicts.editHeldRow(row.key, in: row.dataset, setting: values)
             return (report, ["\(report.dataset) \(report.key) is in its table; \(ConflictsCommand.next(report.stays))"])
         }
     }
@@ -246,7 +246,7 @@ struct ConflictsDropCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await options.done { engine, _ in
-            let report = try engine.editHeldRow(row.key, in: row.dataset, setting: nil)
+            let report = try engine.conflicts.editHeldRow(row.key, in: row.dataset, setting: nil)
             return (report, ["deleted \(report.dataset) \(report.key), which was held; \(ConflictsCommand.next(report.stays))"])
         }
     }

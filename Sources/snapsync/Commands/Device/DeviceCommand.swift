@@ -67,7 +67,7 @@ struct DeviceClaimCommand: AsyncParsableCommand {
     func run() async throws {
         let path = try database.path()
         try await output.printer.run {
-            let report = try await SyncEngine.ofCommand(database: path, location: location ?? LocationOption.ofEnvironment).takeOver(
+            let report = try await SyncEngine.ofCommand(database: path, location: location ?? LocationOption.ofEnvironment).devices.takeOver(
                 as: name, relocatingTo: location)
             try output.printer.done(report, isIrreplaceable: report.signature?.recoveryCode != nil, report.lines)
         }
@@ -96,7 +96,7 @@ struct DeviceMoveCommand: AsyncParsableCommand {
     func run() async throws {
         let path = try database.path()
         try await output.printer.run {
-            let report = try await SyncEngine.ofCommand(database: path).relocate(to: location)
+            let report = try await SyncEngine.ofCommand(database: path).devices.relocate(to: location)
             try output.printer.done(
                 report, ["\(report.database) finds its location in \(report.cloud) from now on", "  it was stored as \(report.previousCloud)"])
         }
@@ -122,7 +122,7 @@ struct DeviceForgetCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await options.done { engine, _ in
-            let report = try await engine.forgetDevice(name)
+            let report = try await engine.devices.forget(name)
             return (
                 report,
                 ["zone \(report.zone) no longer lists \(report.device), which had \(report.version.map { "version \($0)" } ?? "no version")"]
@@ -150,7 +150,7 @@ struct DeviceRenameCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await options.done { engine, _ in
-            let report = try await engine.renameDevice(to: name)
+            let report = try await engine.devices.rename(to: name)
             return (
                 report,
                 ["\(report.database) is the device \(report.device) of zone \(report.zone) from now on; it was \(report.previousDevice)"]

@@ -86,7 +86,7 @@ struct ZoneMembersCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await options.run { engine, _ in
-            let report = try await engine.members()
+            let report = try await engine.members.list()
             try options.printer.print(report, report.lines)
         }
     }
@@ -142,9 +142,9 @@ struct ZoneApproveCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await options.done { engine, _ in
-            let members = try await engine.members()
+            let members = try await engine.members.list()
             let words = try members.compared(name, yes: yes)
-            let report = try await engine.approveMember(name, as: role, fingerprint: words)
+            let report = try await engine.members.approve(name, as: role, fingerprint: words)
             return (
                 report,
                 ["\(report.device) is a member of zone \(report.zone) from version \(report.version) on, as a \(report.role): \(report.fingerprint)"]
@@ -205,7 +205,7 @@ struct ZoneRevokeCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await options.done { engine, _ in
-            let report = try await engine.removeMember(name)
+            let report = try await engine.members.remove(name)
             return (
                 report,
                 [
@@ -239,7 +239,7 @@ struct ZoneRoleCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await options.done { engine, _ in
-            let report = try await engine.setMemberRole(role, of: name)
+            let report = try await engine.members.setRole(role, of: name)
             return (report, ["\(report.device) has the role \(report.role) in zone \(report.zone) from version \(report.version) on"])
         }
     }
@@ -270,7 +270,7 @@ struct ZoneFreshnessCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await options.done { engine, _ in
-            let report = try await engine.setFreshness(state == .on)
+            let report = try await engine.members.setFreshness(state == .on)
             return (
                 report,
                 [

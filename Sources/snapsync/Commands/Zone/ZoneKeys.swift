@@ -32,7 +32,7 @@ struct ZonePassphraseCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await options.done { engine, _ in
-            let report = try await engine.setPassphrase(isLocked: !remove, from: newFile)
+            let report = try await engine.members.setPassphrase(isLocked: !remove, from: newFile)
             let outcome = report.isLocked ? "are locked with the new passphrase" : "have no passphrase now"
             return (report, ["the keys of \(report.device) in \(report.keyFile) \(outcome)"])
         }
@@ -74,7 +74,7 @@ struct ZoneRotateKeysCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await options.run { engine, _ in
-            var report = try await engine.rotateKeys(makesRecoveryCode: newRecoveryCode)
+            var report = try await engine.members.rotateKeys(makesRecoveryCode: newRecoveryCode)
             let resealing: Result<Int?, any Error>
             do { resealing = .success(reseal ? try await engine.export(isFull: true).version : nil) } catch { resealing = .failure(error) }
             report.resealed = try? resealing.get()

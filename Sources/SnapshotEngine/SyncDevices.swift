@@ -27,16 +27,24 @@ package struct DeviceForgetReport: Sendable, Encodable {
 }
 
 extension SyncEngine {
+    /// The device that this database is, and the others of the zone.
+    package var devices: SyncDevices { SyncDevices(engine: self) }
+}
+
+/// The device that a database is, and the others of the zone: `engine.devices`.
+package struct SyncDevices {
+    let engine: SyncEngine
+
     /// Gives this device another name in its zone. Its tracked changes and unanswered messages stay.
     ///
     /// - Throws: ``SyncError`` with `.refused` if another device has the name, or if this device is the zone's one publisher, whose name is part
     ///   of the zone.
-    package func renameDevice(to name: String) async throws -> DeviceRenameReport {
-        try await locked {
-            var context = try context()
+    package func rename(to name: String) async throws -> DeviceRenameReport {
+        try await engine.locked {
+            var context = try engine.context()
             let previous = context.settings.device
             try CloudNames.verify(name, isNameOf: "device")
-            guard name != previous else { throw SyncError(.refused, step: .open, at: database.path, "the device has this name already") }
+            guard name != previous else { throw SyncError(.refused, step: .open, at: engine.database.path, "the device has this name already") }
             let info = try await context.zoneInfo()
             guard !info.isSigned else {
                 throw SyncError(
@@ -51,7 +59,7 @@ extension SyncEngine {
             if let report = try await context.cloud.deviceReport(of: name, in: context.zone) {
                 throw SyncError(
                     .refused, step: .open, at: context.zone.place, "a \(report.role) has synced as \(name) before, at \(report.clock)",
-                    hint: "choose another name; if that device is gone for good, run first: snapsync device forget \(database.path.shellWord) \(name)")
+                    hint: "choose another name; if that device is gone for good, run first: snapsync device forget \(engine.database.path.shellWord) \(name)")
             }
             let newest = try await context.cloud.records(in: context.zone).token?.number ?? 0
             try context.database.write { transaction in
@@ -69,19 +77,19 @@ extension SyncEngine {
                 warnings.append("the zone still lists \(previous): \(SyncError(error, step: .announce).reason)")
             }
             return DeviceRenameReport(
-                database: database.path, zone: context.settings.zone, previousDevice: previous, device: name, warnings: warnings)
+                database: engine.database.path, zone: context.settings.zone, previousDevice: previous, device: name, warnings: warnings)
         }
     }
 
     /// Removes a device that is gone for good from the zone's list. If it syncs again, it is listed again.
     ///
     /// - Throws: ``SyncError`` with `.nothingThere` if the zone has no such device, `.refused` for this device and for the zone's one publisher.
-    package func forgetDevice(_ name: String) async throws -> DeviceForgetReport {
-        try await locked {
-            let context = try context()
+    package func forget(_ name: String) async throws -> DeviceForgetReport {
+        try await engine.locked {
+            let context = try engine.context()
             guard name != context.settings.device else {
                 throw SyncError(
-                    .refused, step: .open, at: database.path, "this database is the device \(name)",
+                    .refused, step: .open, at: engine.database.path, "this database is the device \(name)",
                     hint: "snapsync detach takes it out of the zone; then forget it from another device")
             }
             let info = try await context.zoneInfo()
@@ -111,7 +119,7 @@ package struct RelocationReport: Sendable, Encodable {
     package let cloudUUID: String
 }
 
-extension SyncEngine {
+extension SyncDevices {
     /// Stores another path of the cloud directory for all later runs, after the directory was moved or mounted elsewhere.
     ///
     /// Nothing is imported or published.
@@ -120,19 +128,19 @@ extension SyncEngine {
     /// - Throws: ``SyncError``; with `.refused` for another cloud, or, at a peer, for a replicated folder or a store without conditional writes;
     ///   with `.dataRefused` for an older copy of the zone.
     package func relocate(to path: String) async throws -> RelocationReport {
-        try await locked {
-            guard backend == nil else {
+        try await engine.locked {
+            guard engine.backend == nil else {
                 throw SyncError(
                     .refused, step: .open, at: path,
                     "only a directory or a bucket has a path; this database was opened with a backend of the application's own",
                     hint: "open the database without a backend")
             }
-            try gate.verify()
-            let settings = try database.read { try $0.settings.read() }
-            let place = try await Self.verifyPlace(path, for: settings, in: database, keyStore: keyStore)
-            try database.write { try $0.settings.cloud.set(place) }
+            try engine.gate.verify()
+            let settings = try engine.database.read { try $0.settings.read() }
+            let place = try await Self.verifyPlace(path, for: settings, in: engine.database, keyStore: engine.keyStore)
+            try engine.database.write { try $0.settings.cloud.set(place) }
             return RelocationReport(
-                database: database.path, zone: settings.zone, previousCloud: settings.cloud, cloud: place, cloudUUID: settings.cloudUUID)
+                database: engine.database.path, zone: settings.zone, previousCloud: settings.cloud, cloud: place, cloudUUID: settings.cloudUUID)
         }
     }
 
@@ -154,7 +162,7 @@ extension SyncEngine {
     }
 }
 
-extension SyncEngine {
+extension SyncDevices {
     /// Gives this database, which is set up already, the name of a device, whichever database had it before. Use it after a database was lost or
     /// copied.
     ///
@@ -167,8 +175,8 @@ extension SyncEngine {
     ///   - path: the new path of the cloud directory, which must be the directory that this engine was opened with; nil keeps the stored path
     ///     (``relocate(to:)``).
     package func takeOver(as name: String? = nil, relocatingTo path: String? = nil) async throws -> SetupReport {
-        try await locked {
-            var context = try context()
+        try await engine.locked {
+            var context = try engine.context()
             let info = try await context.zoneInfo()
             let mustBe = context.settings.role.publishes && info.publishers == .one ? info.creator : nil
             let name = name ?? mustBe ?? context.settings.device
@@ -179,7 +187,7 @@ extension SyncEngine {
             }
             let report = try await context.cloud.deviceReport(of: name, in: context.zone)
             let newest = try await context.cloud.records(in: context.zone).token
-            if let path { context.settings.cloud = try await Self.verifyPlace(path, for: context.settings, in: database, keyStore: keyStore) }
+            if let path { context.settings.cloud = try await Self.verifyPlace(path, for: context.settings, in: engine.database, keyStore: engine.keyStore) }
             let cloud = context.settings.cloud
             try context.database.write { transaction in
                 try transaction.settings.device.set(name)
@@ -189,7 +197,7 @@ extension SyncEngine {
             context.settings.device = name
             context.reportSeen = report?.nonce
             await context.report(try context.database.read { try $0.state.applied()?.token })
-            return try SetupReport(database, path: database.path)
+            return try SetupReport(engine.database, path: engine.database.path)
         }
     }
 }

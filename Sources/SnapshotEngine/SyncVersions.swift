@@ -6,13 +6,21 @@ import StrictText
 import SyncRuns
 
 extension SyncEngine {
+    /// The versions that the zone keeps.
+    public var versions: SyncVersions { SyncVersions(engine: self) }
+}
+
+/// The versions that the zone keeps: `engine.versions`.
+public struct SyncVersions: Sendable {
+    package let engine: SyncEngine
+
     /// Sets which versions this device keeps automatically from now on. After a publish, at most once a day, it removes the others as
     /// ``prune(_:dryRun:)`` does. nil: it removes nothing automatically. For publishers only.
     package func setRetention(_ policy: RetentionPolicy?) async throws {
-        try await locked {
-            let context = try context()
+        try await engine.locked {
+            let context = try engine.context()
             try await context.checkPublisher(.store, else: "it does not decide what is kept", hint: "say so on a device that publishes")
-            try database.write { try $0.settings.setRetention(policy.flatMap { RetentionSetting($0) }) }
+            try engine.database.write { try $0.settings.setRetention(policy.flatMap { RetentionSetting($0) }) }
         }
     }
 
@@ -20,10 +28,12 @@ extension SyncEngine {
     ///
     /// - Parameter dryRun: only reports what would be removed. Changes nothing and makes no commit.
     package func prune(_ policy: RetentionPolicy, dryRun: Bool = false) async throws -> PruneReport {
-        try await locked { try await prune(policy, by: context(), dryRun: dryRun) }
+        try await engine.locked { try await engine.prune(policy, by: engine.context(), dryRun: dryRun) }
     }
+}
 
-    /// Does the same inside a run that holds the lock.
+extension SyncEngine {
+    /// Removes old versions inside a run that holds the lock.
     func prune(_ policy: RetentionPolicy, by context: SyncContext, dryRun: Bool) async throws -> PruneReport {
         try await context.checkPublisher(.store, else: "it does not decide what is kept", hint: "prune on a device that publishes")
         let (token, intended) = try context.database.read { (try $0.state.applied()?.token, try $0.state.intended()) }

@@ -28,7 +28,7 @@ package struct KeyFileReport: Sendable, Encodable {
     package let isLocked: Bool
 }
 
-extension SyncEngine {
+extension SyncMembers {
     /// Sets, replaces or removes the passphrase of this device's key file. The keys stay the same, and the cloud is not changed.
     ///
     /// - Parameters:
@@ -36,11 +36,11 @@ extension SyncEngine {
     ///   - file: the file with the new passphrase; nil asks a person.
     /// - Throws: ``SyncError`` with `.refused` if the zone is not signed, or the keys are not in a ``FileKeyStore`` or cannot be used.
     package func setPassphrase(isLocked: Bool, from file: String? = nil) async throws -> KeyFileReport {
-        try await locked {
-            let settings = try database.read { try $0.settings.read() }
-            let owner = try signed(openToLook(settings).signedZone).owner
-            guard let store = keyStore as? FileKeyStore else {
-                throw SyncError(.refused, step: .open, at: database.path, "the application keeps its keys itself, and not in a file")
+        try await engine.locked {
+            let settings = try engine.database.read { try $0.settings.read() }
+            let owner = try signed(engine.openToLook(settings).signedZone).owner
+            guard let store = engine.keyStore as? FileKeyStore else {
+                throw SyncError(.refused, step: .open, at: engine.database.path, "the application keeps its keys itself, and not in a file")
             }
             try store.change(isLocked ? .set(from: file) : .remove, of: owner)
             return KeyFileReport(zone: owner.zone.name, device: owner.device, keyFile: store.place(of: owner), isLocked: isLocked)
@@ -52,12 +52,12 @@ extension SyncEngine {
     /// - Parameter makesRecoveryCode: whether to make a new recovery code. The old code then opens no later version.
     /// - Throws: ``SyncError`` with `.refused` if the zone is not sealed, or this device does not publish in it.
     package func rotateKeys(makesRecoveryCode: Bool = false) async throws -> KeyRotationReport {
-        try await gate.enter()
-        return try await locked {
-            let context = try self.context()
+        try await engine.gate.enter()
+        return try await engine.locked {
+            let context = try engine.context()
             guard let zone = context.signedZone, let keys = zone.keys else {
                 throw SyncError(
-                    .refused, step: .open, at: database.path, "its zone is not sealed, so it has no keys to change",
+                    .refused, step: .open, at: engine.database.path, "its zone is not sealed, so it has no keys to change",
                     hint: "to encrypt it: snapsync zone encrypt")
             }
             let code = makesRecoveryCode ? RecoveryCode() : nil

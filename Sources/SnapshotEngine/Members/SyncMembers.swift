@@ -95,14 +95,24 @@ package struct FreshnessReport: Sendable, Encodable {
 }
 
 extension SyncEngine {
+    /// The members of a signed zone, and its keys.
+    public var members: SyncMembers { SyncMembers(engine: self) }
+}
+
+/// The members of a signed zone, and its keys: `engine.members`.
+public struct SyncMembers: Sendable {
+    let engine: SyncEngine
+}
+
+extension SyncMembers {
     /// Returns the members of the zone, and the devices that request membership. Changes nothing.
     ///
     /// - Throws: ``SyncError`` with `.refused` if the zone is not signed.
-    public func members() async throws -> MembersReport {
+    public func list() async throws -> MembersReport {
         try await WorkerThreads.host {
-            try gate.verify(asIfWanted: true)
-            let settings = try database.read { try $0.settings.read() }
-            let zone = try signed(openToLook(settings).signedZone)
+            try engine.gate.verify(asIfWanted: true)
+            let settings = try engine.database.read { try $0.settings.read() }
+            let zone = try signed(engine.openToLook(settings).signedZone)
             guard let report = try await MembersReport(zone.cloud, zone.owner.zone, own: zone.authority.knowledge.own) else { throw notSigned() }
             return report
         }
@@ -115,7 +125,7 @@ extension SyncEngine {
     ///   - fingerprint: the words that a person has compared with those on the device. A request with other keys under the name is refused.
     /// - Throws: ``SyncError`` with `.nothingThere` if no such device has requested membership; `.refused` if this device may not admit members,
     ///   or the role does not fit the zone.
-    public func approveMember(_ device: String, as role: MemberRole? = nil, fingerprint: KeyFingerprint) async throws -> MemberChangeReport {
+    public func approve(_ device: String, as role: MemberRole? = nil, fingerprint: KeyFingerprint) async throws -> MemberChangeReport {
         try await changeMembers(.approved, device) { zone, info, list, now, token in
             let report = try await zone.cloud.joinRequests(in: zone.owner.zone).first { $0.device == device }
             if let member = list.member(device), member.keys.fingerprint == fingerprint || report == nil {
@@ -148,15 +158,15 @@ extension SyncEngine {
     /// Ends a device's membership: signatures that it makes from then on do not count. The device can still read what it could read before.
     ///
     /// - Throws: ``SyncError`` with `.nothingThere` if it is no member, `.refused` for the last member that publishes.
-    public func removeMember(_ device: String) async throws -> MemberChangeReport { try await setRole(nil, of: device) }
+    public func remove(_ device: String) async throws -> MemberChangeReport { try await change(device, to: nil) }
 
     /// Gives a member another role.
     ///
     /// - Throws: ``SyncError`` with `.nothingThere` if it is no member, `.refused` if the role does not fit the zone, or if no publisher would be
     ///   left.
-    public func setMemberRole(_ role: MemberRole, of device: String) async throws -> MemberChangeReport { try await setRole(role, of: device) }
+    public func setRole(_ role: MemberRole, of device: String) async throws -> MemberChangeReport { try await change(device, to: role) }
 
-    private func setRole(_ role: MemberRole?, of device: String) async throws -> MemberChangeReport {
+    private func change(_ device: String, to role: MemberRole?) async throws -> MemberChangeReport {
         try await changeMembers(role == nil ? .removed : .role, device) { zone, info, list, now, _ in
             guard let member = list.member(device) else {
                 throw SyncError(
@@ -183,9 +193,9 @@ extension SyncEngine {
         _ action: MemberChangeReport.Action, _ device: String,
         by change: (SignedZone, ZoneInfo, MemberList, Instant, ChangeToken) async throws -> MemberChange
     ) async throws -> MemberChangeReport {
-        try await gate.enter()
-        return try await locked {
-            let context = try self.context()
+        try await engine.gate.enter()
+        return try await engine.locked {
+            let context = try engine.context()
             let zone = try signed(context.signedZone)
             let info = try await context.zoneInfo()
             var last: MemberChange?, epoch: Int?
@@ -216,7 +226,7 @@ extension SyncEngine {
 
     private func notSigned() -> SyncError {
         SyncError(
-            .refused, step: .open, at: database.path, "its zone is not signed, so it has no members",
+            .refused, step: .open, at: engine.database.path, "its zone is not signed, so it has no members",
             hint: "who may write the location may publish; snapsync zone sign or snapsync zone encrypt changes that")
     }
 
@@ -244,15 +254,15 @@ extension SyncContext {
     }
 }
 
-extension SyncEngine {
+extension SyncMembers {
     /// Promises that the signed zone gets a new version at least once a day, or withdraws the promise. Every publisher keeps the promise when it
     /// syncs; readers warn after three days without a version.
     ///
     /// - Throws: ``SyncError`` with `.refused` if the zone is not signed, or this device does not publish in it.
     package func setFreshness(_ isPromised: Bool) async throws -> FreshnessReport {
-        try await gate.enter()
-        return try await locked {
-            let context = try context()
+        try await engine.gate.enter()
+        return try await engine.locked {
+            let context = try engine.context()
             _ = try signed(context.signedZone)
             let promise = isPromised ? FreshnessRecord(interval: FreshnessRecord.standardInterval) : nil
             let token = try await MetadataPublisher(context: context).publish { state in
@@ -265,7 +275,7 @@ extension SyncEngine {
                 throw SyncError(
                     .nothingThere, step: .announce, at: context.zone.place, "nothing has been published yet", hint: "run snapsync sync first")
             }
-            try database.write { transaction in
+            try engine.database.write { transaction in
                 try transaction.state.freshness.set(promise.map { FreshnessNote(interval: $0.interval, newest: context.now()) })
             }
             return FreshnessReport(zone: context.zone.name, interval: promise?.interval, version: token.number)
