@@ -139,7 +139,7 @@ package struct MaterializedViews {
                 try Self.gather(views, in: db, of: source)
                 for (number, view) in views.enumerated() {
                     let hasCopy = try view.base != nil && edited.contains(view.table.folded) && isThere(view.filled, db)
-                    let known = try Self.columns(of: view.table, db).map(\.sqlIdentifier).joined(separator: ", ")
+                    let known = try Self.knownColumns(of: view, db, for: database.path).map(\.sqlIdentifier).joined(separator: ", ")
                     let last = "temp.snapsync_filled_\(number)"
                     try db.execute(
                         sql: """
@@ -225,15 +225,19 @@ package struct MaterializedViews {
 
     /// Adds the columns that the query has and the table lacks.
     private static func addColumns(of view: ViewDefinition, _ db: Database, for path: String) throws {
-        let known = try Set(columns(of: view.table, db).map(\.folded)), names = Set(view.columns.map(\.name.folded))
-        if let lost = try columns(of: view.table, db).first(where: { !names.contains($0.folded) }) {
-            throw refusal(view.table, at: "\(path), table \(view.table)", "its query has no column \(lost) any longer", for: path)
-        }
+        let known = try Set(knownColumns(of: view, db, for: path).map(\.folded))
         for column in view.columns where !known.contains(column.name.folded) {
             for table in try [view.table, view.filled] where try isThere(table, db) {
                 try db.execute(sql: "ALTER TABLE audience.\(table.sqlIdentifier) ADD COLUMN \(column.name.sqlIdentifier)\(column.declaration)")
             }
         }
+    }
+
+    /// The columns that the table has, which the query must have.
+    private static func knownColumns(of view: ViewDefinition, _ db: Database, for path: String) throws -> [String] {
+        let known = try columns(of: view.table, db), names = Set(view.columns.map(\.name.folded))
+        guard let lost = known.first(where: { !names.contains($0.folded) }) else { return known }
+        throw refusal(view.table, at: "\(path), table \(view.table)", "its query has no column \(lost) any longer", for: path)
     }
 
     private static func columns(of table: String, _ db: Database) throws -> [String] {

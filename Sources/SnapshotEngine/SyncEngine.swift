@@ -245,7 +245,7 @@ public final class SyncEngine: Sendable {
         }
     }
 
-    /// Adds the version that renews the zone's freshness promise, if nothing else was published (``setFreshness(_:)``).
+    /// Adds the version that renews the zone's freshness promise, if nothing else was published (``SyncMembers/setFreshness(_:)``).
     private func fresh(_ context: SyncContext, _ exported: ExportReport) async throws -> ExportReport {
         guard !exported.published, let version = try await context.keepFresh() else { return exported }
         return exported.keepingFresh(as: version)

@@ -41,6 +41,10 @@ import Testing
         let plan = try scene.succeed("sync app.db -n")
         #expect(plan.contains("the location has version 1\n  orders is filled first: 0 added, 1 changed, 1 removed\n"), "\(plan)")
         #expect(plan.contains("  orders is filled first: 1 added, 0 changed, 0 removed\n"), "\(plan)")
+        try scene.succeed("sync shop7.db -n --out shop7.plan")
+        try scene.database("app.db").run("UPDATE orders SET shop = 7 WHERE id = 'o3'")
+        #expect(try scene.run("sync shop7.db --plan shop7.plan").errorText.contains("its source was changed since the plan was made"))
+        try scene.database("app.db").run("UPDATE orders SET shop = 8 WHERE id = 'o3'")
         let said = try scene.succeed("sync app.db")
         #expect(said.contains("audience \(scene.scratch.path("shop7.db")):\n  published version 2\n"), "\(said)")
         for shop in [7, 8] { try scene.succeed("sync r\(shop).db") }

@@ -141,9 +141,10 @@ package final class OwnEdits: EditSource {
         }
     }
 
-    /// Whether edits are left, of rows that the import writes or of others.
+    /// Whether edits are left, of rows that the import writes or of others. Carried and default values do not count.
     package func hasEdits() throws -> Bool {
-        try !waiting.isEmpty || !added.isEmpty || parts.contains { try transaction.changeLog.hasChanges(of: $0.schema) }
+        let made = "SELECT EXISTS (SELECT 1 FROM snapsync_changes WHERE dataset = ? AND cause <= \(ChangeCause.edit))"
+        return try !waiting.isEmpty || !added.isEmpty || parts.contains { try KeyedStatement(db, made).bind(.integer($0.id)).integer() == 1 }
     }
 
     /// Whether the import writes all rows whose edits the version has decided. It need not write the row of an edit that was refused.

@@ -291,7 +291,10 @@ package final class Rebase {
         var released: [RowPlace] = [], again = true
         while again {
             again = false
-            let waiting = try state.heldRows().sorted { ($0.row.at, $0.place) < ($1.row.at, $1.place) }
+            // A deletion that is not put on this version stays one.
+            let waiting = try state.heldRows().filter { place, _ in
+                try edits.contains(place) || transaction.changeLog.change(of: place.key, in: datasets[place.dataset])?.isDeletion != true
+            }.sorted { ($0.row.at, $0.place) < ($1.row.at, $1.place) }
             let held = Dictionary(uniqueKeysWithValues: waiting.map { ($0.place, $0.row) })
             for (place, _) in waiting where !released.contains(place) {
                 var group: [RowPlace] = []

@@ -7,7 +7,7 @@ import StrictText
 ///
 ///     let rows = try StashedRows(transaction, schema, table: "snapsync_returning")
 ///     try rows.create()
-///     try give(rows.applier())
+///     try send(rows.applier())
 ///     if try !rows.insert(key) { let rivals = try rows.rivals(of: key) … }
 ///     try rows.drop()
 ///

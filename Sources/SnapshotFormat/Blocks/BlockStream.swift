@@ -26,7 +26,7 @@ package final class BlockStream: EntitySink {
         try passOn()
     }
 
-    /// Takes one entity; see ``BlockEncoder/take(_:)``.
+    /// Takes one entity; see ``BlockEncoder/receive(_:)``.
     package func receive(_ values: UnsafeBufferPointer<ColumnValue>) throws {
         try encoder.receive(values)
         try passOn()

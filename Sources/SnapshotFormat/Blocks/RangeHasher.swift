@@ -9,7 +9,7 @@ import StrictText
 ///
 /// Memory: one block, however many rows the range has. One thread at a time.
 package final class RangeHasher: EntitySink {
-    /// Thrown by ``take(_:)`` when the rows can no longer equal the block, so that the rest is not read.
+    /// Thrown by ``receive(_:)`` when the rows can no longer equal the block, so that the rest is not read.
     package struct Differs: Error {}
 
     private let plan: SchemaPlan

@@ -34,7 +34,7 @@ public struct MirrorReport: Sendable, Encodable {
 ///     let report = try await CloudMirror(from: "/mnt/share/cloud", to: "s3://team-data/app").run()
 ///
 /// The copy is the same cloud, with the same files, names and bytes. Commits are copied last, so an interrupted copy is a valid cloud that ends
-/// at an earlier version, and the next run continues it. A copy serves readers, restores, and a move (``SyncEngine/relocate(to:)``). Devices
+/// at an earlier version, and the next run continues it. A copy serves readers, restores, and a move (``SyncDevices/relocate(to:)``). Devices
 /// that publish must all use one place, so a copy in which a device has published is refused.
 public struct CloudMirror: Sendable {
     let from: String

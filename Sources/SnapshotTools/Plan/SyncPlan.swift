@@ -161,5 +161,15 @@ extension SyncEngine {
                 .refused, step: .fetch, at: context.zone.place, "another version was published since the plan was made; nothing was done",
                 hint: "make a new plan and look at it")
         }
+        guard try SyncPlan.Refresh.all(context) == plan.refreshes else {
+            throw SyncError(
+                .refused, step: .read, at: database.path, "its source was changed since the plan was made; nothing was done",
+                hint: "make a new plan and look at it")
+        }
+        let audiences = try await forEachAudience { audience in
+            guard let planned = plan.audiences.first(where: { $0.database.exact == audience.database.path.exact }) else { return Void?.none }
+            return try await audience.verify(planned, from: path)
+        }
+        for one in audiences { try one.get() }
     }
 }

@@ -43,9 +43,7 @@ struct SyncPlanner: Sendable {
         let inspector = SnapshotInspector(cloud: context.cloud, zone: context.zone, applied: applied, context: context)
         let waiting = settings.role.publishes && applied != nil ? try await inspector.messages().waiting.count { !$0.isDecided } : 0
         let (found, notes) = (incoming, refusals)
-        let refreshes = try context.pendingViews().map {
-            SyncPlan.Refresh(table: $0.table, changes: .init(added: $0.added, changed: $0.changed, removed: $0.removed))
-        }
+        let refreshes = try SyncPlan.Refresh.all(context)
         let made = context.now()
         // The transaction is rolled back at the end, so consolidating the log and storing tombstones for the import's rules leaves no trace.
         return try context.database.holdingWriteLock { transaction in
@@ -62,7 +60,7 @@ struct SyncPlanner: Sendable {
                     zone: settings.zone,
                     device: settings.device, role: settings.role.rawValue, version: applied?.number, versionHash: applied?.hash,
                     newestVersion: head.token?.number, newestHash: head.token?.hash, sequence: sequence, datasets: datasets, waitingEdits: waiting,
-                    refusals: refusals, refreshes: refreshes.filter { $0.changes.total > 0 })
+                    refusals: refusals, refreshes: refreshes)
             }
         }
     }
@@ -101,6 +99,14 @@ struct SyncPlanner: Sendable {
         var first: FirstImport?
         try ask { first = try FirstImport(transaction, schemas, settings: context.settings, now: context.now(), at: context.database.path) }
         return (found, first)
+    }
+}
+
+extension SyncPlan.Refresh {
+    static func all(_ context: SyncContext) throws -> [Self] {
+        try context.pendingViews().map { Self(table: $0.table, changes: .init(added: $0.added, changed: $0.changed, removed: $0.removed)) }.filter {
+            $0.changes.total > 0
+        }
     }
 }
 
