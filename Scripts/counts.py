@@ -16,8 +16,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 # Name, ceiling, goal.
 CEILINGS = [
-    ("lines of Sources", 70_891, 58_000),
-    ("lines of Sources without comments", 52_466, 44_000),
+    ("lines of Sources", 70_894, 58_000),
+    ("lines of Sources without comments", 52_468, 44_000),
     ("files of Sources", 535, 600),
     ("lines of the largest module", 7_785, 8_000),
     ("files of the largest module", 59, 80),

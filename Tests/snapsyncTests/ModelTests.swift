@@ -14,9 +14,9 @@ import Testing
         /// Histories that once differed: a row that is inserted and deleted before a sync (42), also at a publisher (30078), a deletion after a
         /// reader's edit that came late (30638), an edit that restores a row (46), a reader's insertion in place of a row (136), a row that is written
         /// anew under a clock that is behind (172), and a held row: of a reader (342), with columns of different instants (362), that an edit has
-        /// restored (292), a parent that is brought back: by a reader who may add no rows (20023), held (20085), and a
-        /// reader's held row that fits at the publisher (50164).
-        @Test(arguments: [42, 46, 136, 172, 292, 342, 362, 20023, 20085, 30078, 30638, 50164])
+        /// restored (292), also with edits from before the deletion (331155), a parent that is brought back: by a reader who may add no rows (20023),
+        /// held (20085), and a reader's held row that fits at the publisher (50164).
+        @Test(arguments: [42, 46, 136, 172, 292, 342, 362, 20023, 20085, 30078, 30638, 50164, 331155])
         func aHistoryThatOnceDifferedMergesAsTheModelDoes(seed: Int) async throws {
             try await compare(from: "\(seed)", count: 1)
         }
