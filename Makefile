@@ -49,11 +49,12 @@ test: setup ## build and run all tests
 	@SNAPSYNC="$$($(SWIFT) build $(QUICK) --show-bin-path)/snapsync" Sources/Readers/test.py
 	$(SWIFT) test --skip-build $(QUICK)
 
-test-page: ## open the page of `snapsync status --html` in Chromium, which is installed if it is missing; keeps screenshots in .build/pages
+test-page: ## open the pages of `snapsync status --html` and of the JavaScript reader in Chromium, which is installed if it is missing; keeps screenshots in .build/pages
 	@BROWSER=1 Scripts/setup.sh
 	@python3 Tests/Page/browser.py --install
 	$(SWIFT) build $(QUICK) --build-tests
 	SNAPSYNC_BROWSER=1 $(SWIFT) test --skip-build $(QUICK) --filter "PageBrowserTests|PageTests"
+	@SNAPSYNC_BROWSER=1 SNAPSYNC="$$($(SWIFT) build $(QUICK) --show-bin-path)/snapsync" Sources/Readers/test.py Browser
 	@ls .build/pages/*.png
 
 # Real file systems and programs that move files, one script each in Tests/Transports: `make test-transports ONLY="syncthing"`.
@@ -117,8 +118,9 @@ install: setup ## install snapsync, its manual pages and completions for bash, z
 deb: setup ## build a Debian package into build/: the program with Swift's library inside, manual pages, completions, systemd units
 	@Scripts/package.sh deb build
 
-dist: setup ## build a tarball of the same for other Linux systems into build/
+dist: setup ## build a tarball of the same for other Linux systems, and a wheel of the reader in Python, into build/
 	@Scripts/package.sh tar build
+	@Scripts/package.sh wheel build
 
 test-deb: deb ## install the package in a new Debian 12 root (debootstrap, as root), without Swift, and run the demo and the README's commands there
 	@Tests/Packages/debian.sh build

@@ -3,8 +3,9 @@
 #
 #   Scripts/package.sh deb FOLDER     a Debian package
 #   Scripts/package.sh tar FOLDER     a tarball for other Linux systems: bin, share
+#   Scripts/package.sh wheel FOLDER   the reader in Python, as a wheel for pip
 #
-# Runs `make install` into a folder of its own first. FOLDER is created; a package of the same version in it is replaced.
+# Those of the program run `make install` into a folder of its own first. FOLDER is created; a package of the same version in it is replaced.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -27,6 +28,14 @@ pack_tar() {
     name=snapsync-$("$stage/bin/snapsync" --version)-linux-$(uname -m)
     tar --create --gzip --file "$folder/$name.tar.gz" --owner 0 --group 0 --transform "s,^\.,$name," -C "$stage" .
     echo "$folder/$name.tar.gz"
+}
+
+pack_wheel() {
+    cp -r Sources/Readers/python LICENSE "$stage"
+    # Debian's Python installs packages only into virtual environments.
+    python3 -m venv "$stage/environment"
+    "$stage/environment/bin/pip" wheel --quiet --no-deps --wheel-dir "$folder" "$stage/python"
+    echo "$folder"/snapsync_reader-*.whl
 }
 
 pack_deb() {
@@ -70,8 +79,8 @@ Description: sync whole datasets between SQLite databases through shared storage
  snapsync moves the tables of one SQLite database to any number of others,
  through a directory that the devices share or a bucket of an object store.
  Each version is complete by itself and can be read with zcat and jq; a small
- change costs what was changed. Writers, readers and peers merge by last
- write wins; an edit that loses is kept and shown.
+ change costs what was changed. Edits are merged column by column, and what
+ loses is kept and shown.
  .
  The package has systemd units for databases that are listed in /etc/snapsync.
 CONTROL
@@ -86,5 +95,6 @@ CONTROL
 case $kind in
 deb) pack_deb ;;
 tar) pack_tar ;;
-*) echo "package.sh: deb or tar" >&2; exit 64 ;;
+wheel) pack_wheel ;;
+*) echo "package.sh: deb, tar or wheel" >&2; exit 64 ;;
 esac

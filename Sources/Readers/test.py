@@ -3,7 +3,7 @@
 
     SNAPSYNC=/usr/bin/snapsync Sources/Readers/test.py
 
-Encrypted zones and signatures need PyPI's cryptography (48 or later). The JavaScript tests need `node` (18 or later), the page needs Chromium.
+Encrypted zones and signatures need PyPI's cryptography (48 or later). The JavaScript tests need `node` (18 or later). With SNAPSYNC_BROWSER=1 the page is opened in Chromium.
 """
 import functools
 import glob
@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import unittest
 from unittest import mock
 
@@ -610,6 +611,68 @@ class JavaScript(Case):
         place.init("phone.db", "--built-in")
         place.sync("phone.db")
         self.matches(place, zone=BUILT_IN)
+
+
+@unittest.skipUnless(os.environ.get("SNAPSYNC_BROWSER"), "needs SNAPSYNC_BROWSER=1 and Chromium")
+class Browser(Case):
+    def test_the_table_page(self):
+        sys.path.insert(0, os.path.join(HERE, "../../Tests/Page"))
+        import chromium
+
+        place = Place()
+        place.sql("app.db", "CREATE TABLE t(id INTEGER PRIMARY KEY, name TEXT, x)")
+        place.sql("app.db", "INSERT INTO t VALUES(?, ?, ?)", [(i, f"<b>row {i}</b>", [None, b"ab", 1.0, i][i % 4]) for i in range(1, 251)])
+        place.init("app.db")
+        place.sync("app.db")
+        place.sql("app.db", "DELETE FROM t WHERE id > 3")
+        place.run("sync", "app.db", "--allow-shrink", "t")
+        for name in ("table.html", "snapsync-reader.js"):
+            shutil.copy(os.path.join(HERE, "javascript", name), place.folder)
+        with serve(place.folder) as address, chromium.chromium() as driver:
+            def shown(until):
+                read = "return [document.querySelector('p').textContent, [...document.querySelectorAll('tbody tr')].map(r => [...r.cells].map(c => c.textContent))]"
+                for _ in range(200):
+                    status, rows = driver.execute_script(read)
+                    if until in status: return rows
+                    time.sleep(0.05)
+                self.fail(status)
+
+            def choose(version):
+                driver.execute_script("f = document.forms[0]; f.version.value = arguments[0]; f.dispatchEvent(new Event('change'))", version)
+
+            driver.get(address + "/table.html")
+            self.assertEqual(shown("3 rows, all checked"), [["1", "<b>row 1</b>", "2 bytes"], ["2", "<b>row 2</b>", "1.0"], ["3", "<b>row 3</b>", "3"]])
+            choose("1")
+            self.assertEqual(len(shown("The first 100 rows")), 100)
+            for count in ("200 rows", "250 rows, all checked"):
+                driver.execute_script("document.querySelector('button').click()")
+                rows = shown(count)
+            self.assertEqual(rows[249], ["250", "<b>row 250</b>", "1.0"])
+            asset, = glob.glob(f"{place.cloud}/private/main/assets/t_data/*1-*.json.gz")
+            with open(asset, "r+b") as file:
+                os.chmod(asset, 0o600)
+                file.seek(300)
+                file.write(b"damaged")
+            driver.get(address + "/table.html")
+            shown("3 rows, all checked")
+            choose("1")
+            self.assertEqual(shown("This table cannot be shown."), [])
+            self.assertFalse([one for one in driver.get_log("browser") if "favicon" not in one["message"]])
+
+
+class Wheel(Case):
+    def test_the_wheel_can_be_installed(self):
+        place = Place()
+        place.sql("app.db", "CREATE TABLE t(id INTEGER PRIMARY KEY, name TEXT); INSERT INTO t VALUES(1, 'one')")
+        place.init("app.db")
+        place.sync("app.db")
+        subprocess.run([os.path.join(HERE, "../../Scripts/package.sh"), "wheel", place.folder], check=True, stdout=subprocess.DEVNULL)
+        wheel, = glob.glob(place.path("*.whl"))
+        subprocess.run([sys.executable, "-m", "venv", place.path("environment")], check=True)
+        python = place.path("environment/bin/python3")
+        subprocess.run([python, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", wheel], check=True, cwd=place.folder)
+        done = subprocess.run([python, "-m", "snapsync_reader", place.cloud, "rows", "t"], check=True, cwd=place.folder, capture_output=True, text=True)
+        self.assertIn("one", done.stdout)
 
 
 if __name__ == "__main__":

@@ -4,22 +4,14 @@
     Tests/Page/browser.py PAGE FOLDER    PAGE an HTML file; screenshots go to FOLDER
     Tests/Page/browser.py --install      installs selenium, if it is not there
 
-Chromium and its driver are Debian's packages chromium and chromium-driver; selenium comes from PyPI into a virtual environment in the user's
-cache. Prints what it measured as one JSON object. Exit code 77: the browser is not here, or selenium cannot be installed.
+Prints what it measured as one JSON object. Exit code 77: the browser is not here, or selenium cannot be installed.
 """
 import base64
 import json
 import os
-import shutil
 import sys
-import tempfile
 
-sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "Servers"))
-
-import pypi
-
-VERSION = "4.27.1"
+import chromium
 
 # Each text with its colour, the colour behind it, and whether it is large (WCAG 2.2, 1.4.3).
 CONTRAST = """
@@ -63,16 +55,8 @@ return [document.querySelectorAll('script, iframe, frame, object, embed, img, im
 
 
 def main():
-    if not shutil.which("chromium") or not shutil.which("chromedriver"):
-        print("Chromium is not here; Debian's packages are chromium and chromium-driver", file=sys.stderr)
-        sys.exit(77)
-    home = pypi.environment("selenium-" + VERSION, "selenium==" + VERSION)
     if sys.argv[1] == "--install":
-        return
-    folder = [name for name in os.listdir(os.path.join(home, "lib")) if name.startswith("python3")][0]
-    sys.path.insert(0, os.path.join(home, "lib", folder, "site-packages"))
-    from selenium import webdriver
-    from selenium.webdriver.chrome.service import Service
+        return chromium.install()
 
     page, artefacts = os.path.abspath(sys.argv[1]), sys.argv[2]
     name = os.path.splitext(os.path.basename(page))[0]
@@ -83,53 +67,42 @@ def main():
         if not condition:
             problems.append(words)
 
-    with tempfile.TemporaryDirectory() as profile:
-        # Both write below the home directory, which may not be there or not be writable.
-        os.environ["HOME"] = profile
-        options = webdriver.ChromeOptions()
-        for word in ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars", "--user-data-dir=" + profile + "/data"]:
-            options.add_argument(word)
-        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-        options.binary_location = shutil.which("chromium")
-        driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
-        try:
-            def show(width, height, scheme, media=""):
-                driver.execute_cdp_cmd(
-                    "Emulation.setDeviceMetricsOverride", {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500})
-                driver.execute_cdp_cmd(
-                    "Emulation.setEmulatedMedia", {"media": media, "features": [{"name": "prefers-color-scheme", "value": scheme}]})
-                driver.get("file://" + page)
+    with chromium.chromium() as driver:
+        def show(width, height, scheme, media=""):
+            driver.execute_cdp_cmd(
+                "Emulation.setDeviceMetricsOverride", {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500})
+            driver.execute_cdp_cmd(
+                "Emulation.setEmulatedMedia", {"media": media, "features": [{"name": "prefers-color-scheme", "value": scheme}]})
+            driver.get("file://" + page)
 
-            def picture(kind):
-                shot = driver.execute_cdp_cmd("Page.captureScreenshot", {"captureBeyondViewport": True, "format": "png"})
-                with open("%s/%s-%s.png" % (artefacts, name, kind), "wb") as file:
-                    file.write(base64.b64decode(shot["data"]))
+        def picture(kind):
+            shot = driver.execute_cdp_cmd("Page.captureScreenshot", {"captureBeyondViewport": True, "format": "png"})
+            with open("%s/%s-%s.png" % (artefacts, name, kind), "wb") as file:
+                file.write(base64.b64decode(shot["data"]))
 
-            for kind, width, height, scheme in [
-                ("wide", 1200, 900, "light"), ("narrow", 360, 740, "light"), ("dark", 1200, 900, "dark"), ("narrow-dark", 360, 740, "dark"),
-            ]:
-                show(width, height, scheme)
-                wide, inner = driver.execute_script("return [document.documentElement.scrollWidth, innerWidth]")
-                expect(wide <= width and inner == width, "%s: the page is %d wide in a window of %d" % (kind, wide, inner))
-                picture(kind)
-                count, low, least = driver.execute_script(CONTRAST)
-                expect(not low, "%s: too little contrast: %s" % (kind, low[:5]))
-                expect(count > 5, "%s: only %d texts were looked at" % (kind, count))
-                seen[kind] = {"texts": count, "leastContrast": round(least, 2), "width": wide}
-            show(1200, 900, "light")
-            elements, handlers, loaded, hacked, title = driver.execute_script(ACTIVE)
-            expect(elements == 0 and handlers == 0, "the page has %d active elements and %d handlers" % (elements, handlers))
-            expect(loaded == 0 and hacked == 0, "the page loaded %d resources, and %d scripts ran" % (loaded, hacked))
-            expect(title.startswith("Sync report"), "the title is %s" % title)
+        for kind, width, height, scheme in [
+            ("wide", 1200, 900, "light"), ("narrow", 360, 740, "light"), ("dark", 1200, 900, "dark"), ("narrow-dark", 360, 740, "dark"),
+        ]:
+            show(width, height, scheme)
+            wide, inner = driver.execute_script("return [document.documentElement.scrollWidth, innerWidth]")
+            expect(wide <= width and inner == width, "%s: the page is %d wide in a window of %d" % (kind, wide, inner))
+            picture(kind)
+            count, low, least = driver.execute_script(CONTRAST)
+            expect(not low, "%s: too little contrast: %s" % (kind, low[:5]))
+            expect(count > 5, "%s: only %d texts were looked at" % (kind, count))
+            seen[kind] = {"texts": count, "leastContrast": round(least, 2), "width": wide}
+        show(1200, 900, "light")
+        elements, handlers, loaded, hacked, title = driver.execute_script(ACTIVE)
+        expect(elements == 0 and handlers == 0, "the page has %d active elements and %d handlers" % (elements, handlers))
+        expect(loaded == 0 and hacked == 0, "the page loaded %d resources, and %d scripts ran" % (loaded, hacked))
+        expect(title.startswith("Sync report"), "the title is %s" % title)
 
-            paper = base64.b64decode(driver.execute_cdp_cmd("Page.printToPDF", {"printBackground": False, "paperWidth": 8.27, "paperHeight": 11.69})["data"])
-            with open("%s/%s.pdf" % (artefacts, name), "wb") as file:
-                file.write(paper)
-            expect(paper.startswith(b"%PDF"), "the page cannot be printed")
-            messages = [one["message"] for one in driver.get_log("browser")]
-            expect(not messages, "the console says: %s" % messages[:3])
-        finally:
-            driver.quit()
+        paper = base64.b64decode(driver.execute_cdp_cmd("Page.printToPDF", {"printBackground": False, "paperWidth": 8.27, "paperHeight": 11.69})["data"])
+        with open("%s/%s.pdf" % (artefacts, name), "wb") as file:
+            file.write(paper)
+        expect(paper.startswith(b"%PDF"), "the page cannot be printed")
+        messages = [one["message"] for one in driver.get_log("browser")]
+        expect(not messages, "the console says: %s" % messages[:3])
     seen["problems"] = problems
     print(json.dumps(seen, sort_keys=True))
     sys.exit(1 if problems else 0)
