@@ -3,12 +3,8 @@
 SWIFT ?= swift
 PREFIX ?= /usr/local
 
-# Histories of peers; of simulated ones there are five times as many, each run twice.
-HISTORIES ?= 2000
-SIMULATIONS ?= $(shell echo $$((5 * $(HISTORIES))))
-
-# The first seed of `make histories`.
-SEED ?= 1
+# How long `make torture` runs.
+HOURS ?= 1
 
 # Fuzz targets, and the inputs of each.
 TARGET ?= all
@@ -17,7 +13,7 @@ RUNS ?= 1000000
 # The program looks for no library beside itself: whoever may write there could exchange it.
 STATIC = -c release --static-swift-stdlib --disable-local-rpath --scratch-path .build-static
 
-.PHONY: help setup build demo test test-page test-transports test-ceph torture histories model fuzz mutants sanitize coverage bench install deb dist test-deb docs clean
+.PHONY: help setup build demo test test-page test-transports test-ceph torture model fuzz mutants sanitize coverage bench install deb dist test-deb docs clean
 
 help: ## what there is
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -71,25 +67,19 @@ test-ceph: setup ## run the tests with a bucket on Ceph's object store, as root,
 	@Tests/Servers/two_gateways.py "$$($(SWIFT) build $(QUICK) --show-bin-path)/snapsync" ceph
 	@Tests/Servers/two_gateways.py "$$($(SWIFT) build $(QUICK) --show-bin-path)/snapsync" seaweedfs
 
-torture: setup ## thousands of random histories, eight processes that are killed for longer, a kill and a failure at every system call; prints its seeds
+torture: setup ## long random tests, each kind in turn with new seeds, for HOURS=1 (ONLY="kills": some kinds): the model beside the command, kills, failures, power cuts, damage, parsers
 	$(SWIFT) build --build-tests $(OPTIMISED)
-	SNAPSYNC_TORTURE=$(HISTORIES) $(SWIFT) test --skip-build $(OPTIMISED) --filter "PeerProcessesTests|HostileFileTests"
-	SNAPSYNC_TORTURE=$(SIMULATIONS) $(SWIFT) test --skip-build $(OPTIMISED) --filter "SnapshotSyncTests.SimulationTests|ChangedCloudTests"
-	SNAPSYNC_TORTURE=1 $(SWIFT) test --skip-build $(OPTIMISED) --filter "PowerCutTests|RepairCutTests|EveryDamageTests|snapsyncTests.FaultTests|ThreeWaysTests|RandomHistoryTests|ReadMarkTests|LastWriteWinsTests|RandomVersionsTests"
-	SNAPSYNC_TORTURE=1 $(SWIFT) test --skip-build $(OPTIMISED) --filter "ChangedBlocksTests|BlockReuseTests|EncodedKeyTests|RewrittenTableTests|SnapshotFormatTests.DamageTests|BucketFaultTests|SchemaUpdateTests|ArrivingFileTests|SecretsTests|KeyFileTests|CompositeKeyTests|ColumnInstantTests|PlanBeforeEnablingTests|RandomStatementTests"
+	@Scripts/torture.py "$$($(SWIFT) build $(OPTIMISED) --show-bin-path)" --hours $(HOURS) --only "$(ONLY)"
 
 # Without DEPTH, a sample. DEPTH=6: all histories of six steps, more random ones, every interleaving of the log (which needs spin), and mutants.
 DEPTH ?= quick
 model: ## check the rules of merging and the log, without building (about half a minute; DEPTH=6: everything, about an hour)
 	@Tests/Model/model.sh $(DEPTH)
 
-histories: build ## random histories by the built command beside the model of merging (HISTORIES=2000 from SEED=1)
-	@python3 -B Tests/Model/command.py "$$($(SWIFT) build -c release --show-bin-path)/snapsync" $(SEED) $(HISTORIES)
-
 fuzz: ## feed each parser what no writer writes (TARGET=json: that one alone; RUNS=1000000 each); finds go to .build/fuzz/finds
 	@Scripts/fuzz.sh $(TARGET) $(RUNS)
 
-mutants: setup ## mutants of merge, log, publish, apply and disk, made by rule, and the tests that must find each: a night (COUNT=300 SEED=1)
+mutants: setup ## mutants of merge, log, publish, apply, guards, sealing, parsers and disk, made by rule, and the tests that must find each: a night (COUNT=300 SEED=1)
 	@Scripts/mutants.py --count $(or $(COUNT),300) --seed $(SEED)
 
 # The suites in which threads meet. Each test has its own database and cloud; what one thread does unknown to another is a find.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes mutants of the code by rule, and runs the tests that concern each: a mutant that no test finds shows what is not tested.
 
-    Scripts/mutants.py                     300 mutants of merge, log, publish, apply and disk, from seed 1
+    Scripts/mutants.py                     300 mutants of all areas, from seed 1
     Scripts/mutants.py --count 20 --seed 7 --area merge
     Scripts/mutants.py --list              what there is, without building
     Scripts/mutants.py --suites 'Held|Model'    only these suites
@@ -32,6 +32,9 @@ AREAS = {
     "publish": ["SyncRuns/Publish", "CloudStore/Log", "CloudStore/Cloud"],
     "apply": ["SyncRuns/Receive", "LocalStore/Apply", "LocalStore/Rows"],
     "disk": ["DirectoryCloud/Files", "DirectoryCloud/Repair"],
+    "guards": ["SyncRuns/Guard"],
+    "sealing": ["CloudStore/Sealing", "CloudStore/Signing", "CloudStore/Members", "SyncRuns/Members"],
+    "parsers": ["StrictText", "SnapshotFormat/Bytes", "SnapshotFormat/Container", "SnapshotFormat/Index"],
 }
 
 # As `make test` builds, in which the tests of a mutant take a third of the time.

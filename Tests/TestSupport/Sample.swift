@@ -5,6 +5,14 @@ package enum Sample {
     /// Whether `make torture` runs the tests.
     package static let isWhole = ProcessInfo.processInfo.environment["SNAPSYNC_TORTURE"] != nil
 
+    /// Added to the seeds of random tests: `make torture` tries others each time.
+    private static let firstSeed = ProcessInfo.processInfo.environment["SNAPSYNC_TORTURE_SEED"].flatMap(Int.init) ?? 0
+
+    /// Seeds, all of them or every `share`-th.
+    package static func of<Seed: FixedWidthInteger>(_ seeds: ClosedRange<Seed>, oneIn share: Int) -> [Seed] {
+        of(seeds.map { $0 + Seed(firstSeed) }, oneIn: share)
+    }
+
     /// Every `share`-th element, from the first one on.
     package static func of<Elements: Collection>(_ all: Elements, oneIn share: Int) -> [Elements.Element] {
         isWhole ? Array(all) : all.enumerated().filter { $0.offset % share == 0 }.map(\.element)
