@@ -101,12 +101,12 @@ def conditions(line):
         if re.match(r"(?:let|var|case|#)\b|#", clause) or " = " in clause or "await " in clause: continue
         def whole(new): return match[1] + ", ".join(clauses[:i] + [new] + clauses[i + 1:]) + match[3]
         yield "turned", whole(f"Mutant.turned(NUMBER, {clause})")
-        for operator, word in ((" && ", "||"), (" || ", "&&")):
-            sides = split(clause, operator) or []
-            if len(sides) < 2: continue
-            for j in range(len(sides)):
-                met = "Mutant.isOn(NUMBER)" if word == "||" else "!Mutant.isOn(NUMBER)"
-                yield "side dropped", whole(operator.join(sides[:j] + [f"({met} {word} {sides[j]})"] + sides[j + 1:]))
+        # `&&` binds closer: beside a `||`, only the sides of that are whole.
+        operator, word = (" || ", "&&") if len(split(clause, " || ") or []) > 1 else (" && ", "||")
+        sides = split(clause, operator) or []
+        for j in range(len(sides) if len(sides) > 1 else 0):
+            met = "Mutant.isOn(NUMBER)" if word == "||" else "!Mutant.isOn(NUMBER)"
+            yield "side dropped", whole(operator.join(sides[:j] + [f"({met} {word} {sides[j]})"] + sides[j + 1:]))
 
 
 def changes(line):
