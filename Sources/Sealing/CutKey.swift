@@ -19,12 +19,12 @@ package struct CutKey: Sendable, Equatable {
         let wordsEnd = bytes.count & ~7
         var offset = 0
         while offset < wordsEnd {
-            state.take(UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)))
+            state.absorb(UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)))
             offset += 8
         }
         var last = UInt64(truncatingIfNeeded: bytes.count) << 56
         for position in offset..<bytes.count { last |= UInt64(bytes[position]) << (8 * UInt64(position - offset)) }
-        state.take(last)
+        state.absorb(last)
         state.v2 ^= 0xFF
         for _ in 0..<4 { state.round() }
         return state.v0 ^ state.v1 ^ state.v2 ^ state.v3
@@ -34,7 +34,7 @@ package struct CutKey: Sendable, Equatable {
         var v0, v1, v2, v3: UInt64
 
         @inline(__always)
-        mutating func take(_ word: UInt64) {
+        mutating func absorb(_ word: UInt64) {
             v3 ^= word
             round()
             round()

@@ -61,7 +61,7 @@ private struct HeldRowEditor {
             try transaction.drop(row, of: key, in: schema, publishes: settings.role.publishes, now: now)
             return try report(key, of: schema, isDeletion: true)
         }
-        let isVersions = try transaction.takeHeld(key, of: schema, publishes: settings.role.publishes)
+        let isVersions = try transaction.restoreHeld(key, of: schema, publishes: settings.role.publishes)
         let values = try values(of: row, setting: columns, in: schema)
         try insert(values, schema)
         try transaction.changeLog.consolidate(of: [schema])

@@ -43,7 +43,7 @@ package struct HeldRowRestorer {
                 try version.hold(row, at: RowPlace(0, key))
             } else if there?.shown != nil {
                 // The state has the row in its table.
-                _ = try transaction.takeHeld(key, of: schema, publishes: publishes)
+                _ = try transaction.restoreHeld(key, of: schema, publishes: publishes)
             } else if let row = rows[key] {
                 try transaction.drop(row, of: key, in: schema, publishes: publishes, now: now)
             }
@@ -55,7 +55,7 @@ extension LocalTransaction {
     /// Removes a held row whose key has a change from here on. Returns whether a version has the row.
     ///
     /// - Parameter publishes: whether this device publishes. At others the version goes on holding the row.
-    package func takeHeld(_ key: EntityKey, of schema: DatasetSchema, publishes: Bool) throws -> Bool {
+    package func restoreHeld(_ key: EntityKey, of schema: DatasetSchema, publishes: Bool) throws -> Bool {
         // A row that this device holds alone is no edit of a version's row.
         let isVersions = try held.entity(key, of: schema) != nil
         try waiting.remove(key, of: schema)
@@ -66,7 +66,7 @@ extension LocalTransaction {
     /// Deletes a held row, here and, if others may have it, with the next version.
     package func drop(_ row: VersionRow, of key: EntityKey, in schema: DatasetSchema, publishes: Bool, now: Instant) throws {
         let isSent = try !sentEdits.edits(of: key, in: schema).isEmpty
-        let isVersions = try takeHeld(key, of: schema, publishes: publishes)
+        let isVersions = try restoreHeld(key, of: schema, publishes: publishes)
         guard isVersions || isSent else { return }
         let at = max(now, row.at.advanced(byMicroseconds: 1))
         let deletion = Edit(base: .row(row.instants), change: .deleted(at), born: row.born)

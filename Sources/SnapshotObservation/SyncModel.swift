@@ -101,7 +101,7 @@ import Synchronization
         }
         await withTaskCancellationHandler {
             // Iterating a stream in a cancelled task ends at once. Use another task, which can still show the end of the last run.
-            await Task { for await step in steps { await take(step) } }.value
+            await Task { for await step in steps { await show(step) } }.value
         } onCancel: {
             watch.cancel()
         }
@@ -115,7 +115,7 @@ import Synchronization
         case refused(any Error)
     }
 
-    private func take(_ step: Step) async {
+    private func show(_ step: Step) async {
         switch step {
         case .began: begin()
         case .event(.synced(let report, _, _)): succeeded(report)

@@ -173,7 +173,7 @@ package struct DatasetVersion: Sendable {
         for (part, list) in sorted {
             // Held entities are in no run, and come where their keys have their place.
             var joiner = InstantRunJoiner(part), rest = list[...]
-            func takeHeld(before key: EntityKey?) {
+            func appendHeld(before key: EntityKey?) {
                 while let next = rest.first, key.map({ next.key < $0 }) ?? true {
                     rest.removeFirst()
                     guard apart.contains(next.key) else { continue }
@@ -186,12 +186,12 @@ package struct DatasetVersion: Sendable {
                 keys.clear()
                 try run.send(to: keys)
                 for key in keys.keys {
-                    takeHeld(before: key)
+                    appendHeld(before: key)
                     let isNext = rest.first?.key == key
-                    joiner.take(key, isNext ? .at(rest.removeFirst().at) : .none, into: &tail)
+                    joiner.append(key, isNext ? .at(rest.removeFirst().at) : .none, into: &tail)
                 }
             }
-            takeHeld(before: nil)
+            appendHeld(before: nil)
             joiner.finish(into: &tail)
         }
         return try tail.text()
@@ -224,7 +224,7 @@ package struct DatasetVersion: Sendable {
         try BlockPipeline(asset: snapshot, workerCount: WorkerThreads.count).run(.none) { number, block in
             let range = range(of: number)
             if overlay.keys(from: range.first, upTo: range.next).isEmpty {
-                text.take(block: number, json: block.raw.bytes)
+                text.append(block: number, json: block.raw.bytes)
             } else {
                 try snapshot.step(.decode) {
                     try parser.parse(block, number: number, of: snapshot.index)

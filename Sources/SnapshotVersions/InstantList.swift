@@ -46,7 +46,7 @@ extension SnapshotTailBuilder {
             if joiners.count > entries.count || joiners.keys.contains(where: { part in !entries.contains { $0.part == part } }) {
                 finish(joiners.keys.filter { part in !entries.contains { $0.part == part } })
             }
-            for (part, at) in entries { joiners[part, default: InstantRunJoiner(part)].take(key, .at(at), into: &self) }
+            for (part, at) in entries { joiners[part, default: InstantRunJoiner(part)].append(key, .at(at), into: &self) }
         }
         finish(Array(joiners.keys))
     }

@@ -174,7 +174,7 @@ package struct SnapshotAsset: Sendable {
 /// The entities that the tail of a snapshot asset names, for a check against those that the asset has.
 ///
 ///     var keys = try asset.checkTail()
-///     for key in … { try keys.take(key) }      // every entity of the asset, in key order
+///     for key in … { try keys.require(key) }      // every entity of the asset, in key order
 ///     try keys.finish()
 package struct TailKeys {
     let place: String
@@ -191,7 +191,7 @@ package struct TailKeys {
     package var isEmpty: Bool { runs.isEmpty && held.isEmpty && gone.isEmpty }
 
     /// Takes the asset's next entity.
-    package mutating func take(_ key: EntityKey) throws {
+    package mutating func require(_ key: EntityKey) throws {
         guard runs.take(key, { _, _, _ in }) else { throw SnapshotAsset.strayEntity(place) }
         guard !held.contains(key), !gone.contains(key) else { throw SnapshotAsset.doubledEntity(key, place) }
     }

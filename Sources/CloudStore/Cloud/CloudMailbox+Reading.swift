@@ -14,7 +14,7 @@ extension CloudMailbox {
     ///   - isArriving: whether a sync tool may still be writing a file that cannot be read. Such a file is counted as unread and tried again
     ///     later.
     ///   - read: returns a file's bytes; nil if the file was just removed.
-    package mutating func take(
+    package mutating func read(
         _ names: [String], of sender: String, in history: HistoryID, by signers: MessageSigners? = nil,
         at place: String, isArriving: (String) -> Bool = { _ in false }, read: (String) throws(CloudError) -> [UInt8]?
     ) {

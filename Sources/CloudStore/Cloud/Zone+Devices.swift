@@ -25,7 +25,7 @@ extension Zone {
         let signers = senders.isEmpty ? nil : try MessageSigners(self, of: sender)
         for (sender, names) in senders {
             let folder = "\(all)\(sender)"
-            mailbox.take(names, of: sender, in: history, by: signers, at: folder, isArriving: { store.isArriving("\(folder)/\($0)") }) {
+            mailbox.read(names, of: sender, in: history, by: signers, at: folder, isArriving: { store.isArriving("\(folder)/\($0)") }) {
                 name throws(CloudError) in
                 try store.get("\(folder)/\(name)", limit: CloudMessage.byteLimit)
             }

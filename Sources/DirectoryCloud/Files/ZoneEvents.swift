@@ -72,7 +72,7 @@ package final class ZoneEvents: ZoneEventSource {
         if let known = state.events {
             events = known
         } else {
-            events = try FileEvents { [weak self] in self?.take($0) }
+            events = try FileEvents { [weak self] in self?.receive($0) }
             state.events = events
         }
         var roles: [Int32: Role] = [:]
@@ -90,7 +90,7 @@ package final class ZoneEvents: ZoneEventSource {
         state.roles = roles
     }
 
-    private func take(_ changes: [FileEvents.Change]) {
+    private func receive(_ changes: [FileEvents.Change]) {
         let roles = state.withLock { $0.roles }
         var hints: Set<ZoneHint> = []
         for change in changes {

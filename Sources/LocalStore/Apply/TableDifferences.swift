@@ -307,7 +307,7 @@ package struct SchemaTransition: TransactionPart {
     ///   - after: the new description.
     ///   - publishes: whether this device publishes.
     ///   - codec: reads held rows.
-    package func take(_ before: DatasetSchema, as after: DatasetSchema, publishes: Bool, codec: EntityCodec) throws {
+    package func adopt(_ before: DatasetSchema, as after: DatasetSchema, publishes: Bool, codec: EntityCodec) throws {
         let names = Set(before.columns.map(\.name.exact)), added = after.columns.filter { !names.contains($0.name.exact) }
         let remaining = Set(after.columns.map(\.name.exact)), removed = names.subtracting(remaining), new = remaining.subtracting(names)
         let both = try after.with(columns: after.columns.filter { names.contains($0.name.exact) })

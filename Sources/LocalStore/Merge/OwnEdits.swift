@@ -122,7 +122,7 @@ package final class OwnEdits: EditSource {
                         """, arguments: [part.id])
             }
         }
-        try takeParents()
+        try addParents()
         for one in decided {
             guard let key = one.key, let index = datasets.firstIndex(where: { $0.name.exact == one.dataset?.exact }) else { continue }
             answered[RowPlace(index, key), default: []].append(try one.edit(of: datasets[index], codec))
@@ -289,10 +289,10 @@ package final class OwnEdits: EditSource {
     // MARK: - References
 
     /// Copies the rows that the edits' rows refer to, and the rows that those refer to, and finds the references that lead nowhere.
-    private func takeParents() throws {
+    private func addParents() throws {
         for part in parts {
             for link in links.children[part.index] {
-                _ = try take(parentsOf: part.children, link)
+                _ = try add(parentsOf: part.children, link)
                 for key in try link.dangling(among: part.children) { loose.insert(RowPlace(part.index, key)) }
             }
             for link in links.parents[part.index] {
@@ -303,7 +303,7 @@ package final class OwnEdits: EditSource {
         while grew {
             grew = false
             for (index, rows) in parents {
-                for link in links.children[index] { grew = try take(parentsOf: "\(rows.table) c", link) || grew }
+                for link in links.children[index] { grew = try add(parentsOf: "\(rows.table) c", link) || grew }
             }
         }
         for (index, rows) in parents {
@@ -316,7 +316,7 @@ package final class OwnEdits: EditSource {
         }
     }
 
-    private func take(parentsOf children: String, _ link: DatasetLinks.Link) throws -> Bool {
+    private func add(parentsOf children: String, _ link: DatasetLinks.Link) throws -> Bool {
         let rows: StashedRows
         if let known = parents[link.parent] {
             rows = known

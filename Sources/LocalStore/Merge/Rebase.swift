@@ -169,14 +169,14 @@ package final class Rebase {
                 one.changed = Set(row.values.indices.filter { before?.values[$0] != row.values[$0] })
                 if one.changed != [] {
                     if before != nil { try state.willChange(place) }
-                    try stash(place.dataset).take(place.key, row.values)
+                    try stash(place.dataset).add(place.key, row.values)
                     if before != nil { _ = try transaction.rows.deleteEntity(place.key, of: schema) }
                     waiting.append(place)
                 }
             case .deleted, nil:
                 if let before {
                     try state.willChange(place)
-                    try stash(place.dataset).take(place.key, before.values)
+                    try stash(place.dataset).add(place.key, before.values)
                     _ = try transaction.rows.deleteEntity(place.key, of: schema)
                 }
             }
@@ -246,7 +246,7 @@ package final class Rebase {
                 guard !one.isHeld, !one.isLoose, !changed.isEmpty else { continue }
                 if let before = one.before {
                     for link in links.parents[place.dataset] where !link.parentColumns.isDisjoint(with: changed) {
-                        try stash(place.dataset).take(place.key, before.values)
+                        try stash(place.dataset).add(place.key, before.values)
                         if try isNeeded(place, by: link, placed) { orphans.append((place, link.parentColumns)) }
                     }
                 }
@@ -315,7 +315,7 @@ package final class Rebase {
         guard let row = held[place] else { return false }
         let rows = try stash(place.dataset)
         do {
-            try rows.take(place.key, row.values)
+            try rows.add(place.key, row.values)
         } catch let error as SyncError where error.database == .schemaMismatch {
             return false  // The table would change a value.
         }

@@ -113,7 +113,7 @@ package struct WaitingRows: TransactionPart {
     }
 
     /// Makes the rows that the applied version holds rows of this device alone: the zone no longer has their dataset.
-    package func take(heldOf schema: DatasetSchema, _ codec: EntityCodec) throws {
+    package func adopt(heldOf schema: DatasetSchema, _ codec: EntityCodec) throws {
         let version = TableVersion(transaction, of: [schema], codec, own: nil, hasChanges: true)
         for (place, row) in try version.heldRows() {
             try version.hold(row, at: place)

@@ -90,7 +90,7 @@ package final class StashedRows {
     package func lookup() throws -> RowLookup { try transaction.rows.lookup(of: stashed) }
 
     /// Adds an entity, replacing the stashed row with the same key.
-    package func take(_ key: EntityKey, _ give: (any EntitySink) throws -> Void) throws {
+    package func add(_ key: EntityKey, _ give: (any EntitySink) throws -> Void) throws {
         try KeyedStatement(db, "DELETE FROM \(table) WHERE \(self.key.matches(nil, "?1"))").bind(.key(key)).run()
         try give(try EntityApplier(transaction, stashed, for: schema))
         guard !required.isEmpty else { return }
@@ -105,7 +105,7 @@ package final class StashedRows {
     }
 
     /// Adds an entity with these values.
-    func take(_ key: EntityKey, _ values: [OwnedValue]) throws { try take(key) { sink in try values.lending { try sink.receive($0) } } }
+    func add(_ key: EntityKey, _ values: [OwnedValue]) throws { try add(key) { sink in try values.lending { try sink.receive($0) } } }
 
     /// The rows that hold a UNIQUE value of the stashed row, each with the positions of the constraint's columns.
     func clashes(of key: EntityKey) throws -> [(rival: EntityKey, columns: Set<Int>)] {

@@ -25,7 +25,7 @@ package final class ChangeListeners: Sendable {
 
     func tell(_ changes: [DatasetChanges]) {
         guard !changes.isEmpty else { return }
-        for listener in present { listener.take(changes) }
+        for listener in present { listener.receive(changes) }
     }
 
     private var present: [ChangeListener] { entries.withLock { $0.compactMap(\.listener) } }
@@ -47,7 +47,7 @@ package final class ChangeListener: Sendable {
 
     deinit { wake.finish() }
 
-    func take(_ changes: [DatasetChanges]) {
+    func receive(_ changes: [DatasetChanges]) {
         waiting.withLock { waiting in
             for one in changes {
                 let sum = (waiting[one.dataset] ?? DatasetChanges(dataset: one.dataset, table: one.table)).followed(by: one, limit: keyLimit)

@@ -259,7 +259,7 @@ final class LentConnection: Sendable {
         }
         let before = try Self.settings.map { try Int.fetchOne(db, sql: "PRAGMA \($0.name)") ?? $0.value }
         for (setting, value) in zip(Self.settings, before) where setting.value != value { try db.execute(sql: "PRAGMA \(setting.name) = \(setting.value)") }
-        takeBusyHandler(db)
+        setBusyHandler(db)
         defer {
             giveBusyHandler(db)
             for (setting, value) in zip(Self.settings, before) where setting.value != value { try? db.execute(sql: "PRAGMA \(setting.name) = \(value)") }
@@ -274,7 +274,7 @@ final class LentConnection: Sendable {
     // MARK: - Waiting for other connections' locks
 
     // Leaves an application's own callback in place, because GRDB does not tell which handler it installed for it, so it could not be restored.
-    private func takeBusyHandler(_ db: Database) {
+    private func setBusyHandler(_ db: Database) {
         if case .callback = db.configuration.busyMode { return }
         // SAFETY: `wait` outlives the handler, which is removed before `borrow(_:_:)` returns.
         sqlite3_busy_handler(

@@ -29,7 +29,7 @@ struct TimestampColumn {
         let rows = try KeyedStatement(
             db, "SELECT \(names.map(\.sqlIdentifier).joined(separator: ", ")) FROM \(table.name.sqlIdentifier) LIMIT \(Self.sampleSize)"
         ).bind()
-        while try rows.step() { for index in samples.indices { samples[index].take(rows.timestamp(Int32(index))) } }
+        while try rows.step() { for index in samples.indices { samples[index].add(rows.timestamp(Int32(index))) } }
         self.samples = Dictionary(zip(names.map(\.exact), samples), uniquingKeysWith: { first, _ in first })
     }
 
@@ -41,18 +41,18 @@ struct TimestampColumn {
         var least: Double?
         var greatest: Double?
 
-        mutating func take(_ value: ColumnValue) {
+        mutating func add(_ value: ColumnValue) {
             switch value {
             case .text:
                 hasTexts = true
                 if RowInstant.instant(of: value, nil) == nil { hasOtherTexts = true }
-            case .integer(let integer): take(Double(integer))
-            case .real(let real): take(real)
+            case .integer(let integer): add(Double(integer))
+            case .real(let real): add(real)
             default: break
             }
         }
 
-        private mutating func take(_ number: Double) {
+        private mutating func add(_ number: Double) {
             least = min(least ?? number, number)
             greatest = max(greatest ?? number, number)
         }

@@ -41,7 +41,7 @@ final class ObjectAssetWriter: AssetWriter {
         var count = 0
         var md5 = Insecure.MD5()
 
-        mutating func take(_ bytes: UnsafeRawBufferPointer) {
+        mutating func append(_ bytes: UnsafeRawBufferPointer) {
             md5.update(bufferPointer: bytes)
             count += bytes.count
         }
@@ -60,7 +60,7 @@ final class ObjectAssetWriter: AssetWriter {
         if let open = copy {
             if open.asset === other, open.offset + open.count == offset, open.count + bytes.count <= Self.copyBytes {
                 try draft.add(bytes)
-                copy?.take(bytes)
+                copy?.append(bytes)
                 return
             }
             try sendCopy()
@@ -73,7 +73,7 @@ final class ObjectAssetWriter: AssetWriter {
         let literal = found.begin == 0 ? 0 : max(found.begin, Self.leastPartBytes)
         guard part.count - literal >= Self.leastPartBytes else { return }
         var begun = Copy(asset: other, offset: found.offset + literal - found.begin)
-        part[literal...].withUnsafeBytes { begun.take($0) }
+        part[literal...].withUnsafeBytes { begun.append($0) }
         part.removeSubrange(literal...)
         run = nil
         if literal > 0 { try sendPart() }

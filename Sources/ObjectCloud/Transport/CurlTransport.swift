@@ -67,11 +67,11 @@ package final class CurlTransport: ObjectTransport {
             if let limitSeconds { _ = snapsync_curl_set_long(curl, CURLOPT_TIMEOUT, limitSeconds) }
             if let certificates { _ = snapsync_curl_set_text(curl, CURLOPT_CAINFO, certificates) }
             _ = snapsync_curl_set_callback(curl, CURLOPT_WRITEFUNCTION) { bytes, size, count, context in
-                Unmanaged<Answer>.fromOpaque(context!).takeUnretainedValue().take(UnsafeRawBufferPointer(start: bytes, count: size * count))
+                Unmanaged<Answer>.fromOpaque(context!).takeUnretainedValue().receive(UnsafeRawBufferPointer(start: bytes, count: size * count))
             }
             _ = snapsync_curl_set_pointer(curl, CURLOPT_WRITEDATA, context)
             _ = snapsync_curl_set_callback(curl, CURLOPT_HEADERFUNCTION) { bytes, size, count, context in
-                Unmanaged<Answer>.fromOpaque(context!).takeUnretainedValue().takeHeader(UnsafeRawBufferPointer(start: bytes, count: size * count))
+                Unmanaged<Answer>.fromOpaque(context!).takeUnretainedValue().receiveHeader(UnsafeRawBufferPointer(start: bytes, count: size * count))
             }
             _ = snapsync_curl_set_pointer(curl, CURLOPT_HEADERDATA, context)
 
@@ -126,7 +126,7 @@ package final class CurlTransport: ObjectTransport {
         init(limit: Int) { self.limit = limit }
 
         /// Appends a part of the body. Returns how many bytes were taken; fewer than given ends the request.
-        func take(_ bytes: UnsafeRawBufferPointer) -> Int {
+        func receive(_ bytes: UnsafeRawBufferPointer) -> Int {
             // The body of an error may be longer than the requested limit.
             guard body.count + bytes.count <= max(limit, 64 << 10) else {
                 isTooLong = true
@@ -138,7 +138,7 @@ package final class CurlTransport: ObjectTransport {
             return bytes.count
         }
 
-        func takeHeader(_ bytes: UnsafeRawBufferPointer) -> Int {
+        func receiveHeader(_ bytes: UnsafeRawBufferPointer) -> Int {
             headerBytes += bytes.count
             guard headerBytes <= Self.headerLimit else { return 0 }
             if bytes.starts(with: "HTTP/".utf8) {

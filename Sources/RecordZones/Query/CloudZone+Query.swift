@@ -37,11 +37,11 @@ extension CloudZone {
         var selection = PageSelection(query, limit: limit)
         for index in records.indices where query.matches(records[index]) {
             guard let after else {
-                selection.take(records[index])
+                selection.add(records[index])
                 continue
             }
             let position = query.position(of: records[index])
-            if query.precedes(after, position) { selection.take(position) }
+            if query.precedes(after, position) { selection.add(position) }
         }
         let page = selection.positions, keys = desiredKeys.map(Set.init)
         var cursor: QueryCursor?

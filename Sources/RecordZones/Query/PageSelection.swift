@@ -3,7 +3,7 @@ import CloudStore
 /// Selects the first positions of a query's order, up to a limit, without sorting all of them.
 ///
 ///     var page = PageSelection(query, limit: 50)
-///     for record in records { page.take(record) }
+///     for record in records { page.add(record) }
 ///     page.positions, page.isWhole
 struct PageSelection {
     private let query: RecordQuery
@@ -29,17 +29,17 @@ struct PageSelection {
     }
 
     /// Takes one record's position.
-    mutating func take(_ record: CloudRecord) {
+    mutating func add(_ record: CloudRecord) {
         // Most records of a long list come after the page's last, which a position of their own need not say.
         if isSorted, kept.count == limit, let last = kept.last, !query.precedes(record, last) {
             count += 1
         } else {
-            take(query.position(of: record))
+            add(query.position(of: record))
         }
     }
 
     /// Takes one position. Positions may come in any order.
-    mutating func take(_ position: RecordQuery.Position) {
+    mutating func add(_ position: RecordQuery.Position) {
         count += 1
         guard limit <= Self.insertionLimit else {
             kept.append(position)

@@ -67,12 +67,12 @@ extension SyncEngine {
     /// - Throws: ``SyncError`` with `.refused` if a table cannot be synced, a column of a key is gone, or the zone's type of a column would change a key
     ///   or an edit; nothing is changed then.
     package func updateDescriptions(_ request: DescriptionUpdateRequest = DescriptionUpdateRequest()) async throws -> DescriptionUpdateReport {
-        try await locked { try await SchemaUpdate(context: context()).take(request) }
+        try await locked { try await SchemaUpdate(context: context()).adopt(request) }
     }
 }
 
 extension SchemaUpdate {
-    func take(_ request: DescriptionUpdateRequest) async throws -> DescriptionUpdateReport {
+    func adopt(_ request: DescriptionUpdateRequest) async throws -> DescriptionUpdateReport {
         let settings = context.settings
         var request = request
         let unknown = request.removed.filter { settings.datasets.named($0) == nil }
@@ -228,7 +228,7 @@ extension SchemaUpdate {
                 guard let index = datasets.firstIndex(where: { $0.table.folded == one.table.folded }) else { continue }
                 datasets[index] = try transaction.describer.choosing(one.column, for: datasets[index])
             }
-            try takeChoices(instead: before)
+            try applyChoices(instead: before)
             if context.settings.role == .peer {
                 let hasRange = try transaction.keyRanges.current()?.device == context.settings.device
                 try SharedKeys(datasets, in: transaction).refuse(fresh, hasRange: hasRange, at: context.database.path)
@@ -242,12 +242,12 @@ extension SchemaUpdate {
         }
 
         /// Takes over choices that are published with the descriptions: the timestamps, and what readers may edit.
-        private mutating func takeChoices(instead before: [DatasetSchema]) throws {
+        private mutating func applyChoices(instead before: [DatasetSchema]) throws {
             guard before != datasets else { return }
             var hashes = try transaction.state.descriptionNote()?.hashes ?? [:]
             for (old, new) in zip(before, datasets) where old != new {
                 if context.settings.datasets.contains(where: { $0.name == old.name }) {
-                    try transaction.transition.take(old, as: new, publishes: publishes, codec: .json)
+                    try transaction.transition.adopt(old, as: new, publishes: publishes, codec: .json)
                 }
                 hashes[new.name] = ""
                 if old.messages != new.messages { record(.readerEditsChanged, of: new.name, new.messagesSentence) }
@@ -277,7 +277,7 @@ extension SchemaUpdate {
             // The message with them is taken back.
             let sent = try transaction.sentEdits.all().filter { $0.dataset?.exact == schema.name.exact }
             // Rows that are held are in no table, so they would be nowhere.
-            try transaction.waiting.take(heldOf: schema, .json)
+            try transaction.waiting.adopt(heldOf: schema, .json)
             let copies = try DisplacedRowsFile.keepLost(
                 of: [schema], sent: found.table == nil ? sent : [], in: transaction, database: context.database.path, now: context.now())
             kept += copies
@@ -371,7 +371,7 @@ extension SchemaUpdate {
             let own = try before.with(columns: columns), after = try zone.map { try own.named(as: $0.schema) } ?? own
             guard after != schema else { return schema }
             _ = try transaction.tables.check(of: after)
-            try transaction.transition.take(before, as: after, publishes: publishes, codec: .json)
+            try transaction.transition.adopt(before, as: after, publishes: publishes, codec: .json)
             if publishes { report.willPublish = true }
             return after
         }

@@ -54,7 +54,7 @@ package final class BlockEncoder: EntitySink, @unchecked Sendable {
     /// Takes an entity that ``RecordEncoder`` has checked and encoded: its key, and its JSON. Its key must be greater than the previous one.
     ///
     /// - Throws: ``SyncError`` with `.outOfOrder`, naming dataset and key. The encoder is unusable after an error.
-    func take(key: LentKey, entity: UnsafeRawBufferPointer) throws {
+    func append(key: LentKey, entity: UnsafeRawBufferPointer) throws {
         guard last.isBefore(key) else { throw orderFault(at: "\(plan.schema.name), key \(key.owned)") }
         if cutter.cuts(before: key) { completeBlock() }
         let block = blockForNext()

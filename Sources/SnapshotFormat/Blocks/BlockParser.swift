@@ -83,7 +83,7 @@ package final class BlockParser: @unchecked Sendable {
     /// Checks that the key of the entity just parsed is greater than the previous one.
     @inline(__always)
     private func checkKey(_ block: EntityBlock, number: Int, entity count: Int) throws {
-        switch block.takeKey(plan, entities, ordered: true) {
+        switch block.parseKey(plan, entities, ordered: true) {
         case .tooLong?: throw fault(block: number, entity: count, .badEntity, "the key is longer than \(FormatLimits.keyBytes) bytes", column: plan.keyIndex)
         case .notAscending?:
             throw fault(block: number, entity: count, .outOfOrder, "its key does not come after the one before", column: plan.keyIndex)

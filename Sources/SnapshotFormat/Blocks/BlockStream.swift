@@ -32,9 +32,9 @@ package final class BlockStream: EntitySink {
         try passOn()
     }
 
-    /// Takes an entity that is encoded; see ``BlockEncoder/take(key:entity:)``.
-    func take(key: LentKey, entity: UnsafeRawBufferPointer) throws {
-        try encoder.take(key: key, entity: entity)
+    /// Appends an entity that is encoded; see ``BlockEncoder/append(key:entity:)``.
+    func append(key: LentKey, entity: UnsafeRawBufferPointer) throws {
+        try encoder.append(key: key, entity: entity)
         try passOn()
     }
 

@@ -167,7 +167,7 @@ package final class EntityBlock: @unchecked Sendable {
     ///
     /// - Parameter ordered: whether each key must be greater than the one before.
     @inline(__always)
-    func takeKey(_ plan: SchemaPlan, _ parser: EntityParser, ordered: Bool) -> KeyFault? {
+    func parseKey(_ plan: SchemaPlan, _ parser: EntityParser, ordered: Bool) -> KeyFault? {
         let place: KeyPlace
         switch slots[parser.keySlot].form {
         case .rawText where plan.hasPlainKey, .scratchText where plan.hasPlainKey:

@@ -165,7 +165,7 @@ private struct ChangeParser {
                 throw SyncError(
                     format: .badEntity, at: "\(name), entity \(block.count)" + (error.column.map { ", column \(plan.name($0))" } ?? ""), error.reason)
             }
-            switch block.takeKey(plan, entities, ordered: true) {
+            switch block.parseKey(plan, entities, ordered: true) {
             case .tooLong?: throw SyncError(format: .badEntity, at: "\(name), entity \(block.count)", "the key is longer than \(FormatLimits.keyBytes) bytes")
             case .notAscending?: throw SyncError(format: .outOfOrder, at: "\(name), entity \(block.count)", "its key does not come after the one before")
             case nil: break

@@ -88,7 +88,7 @@ final class EntityReader {
         } catch {
             throw SyncError(format: .badEntity, at: place + (error.column.map { ", column \(plan.name($0))" } ?? ""), error.reason)
         }
-        guard block.takeKey(plan, parser, ordered: false) == nil, let key = block.firstKey else {
+        guard block.parseKey(plan, parser, ordered: false) == nil, let key = block.firstKey else {
             throw SyncError(format: .badEntity, at: place, "the key is longer than \(FormatLimits.keyBytes) bytes")
         }
         return key
@@ -115,7 +115,7 @@ package final class EntityText: EntitySink {
     }
 
     /// Appends the JSON of a snapshot's block as it is, which begins with the block's separator.
-    package func take(block number: Int, json: UnsafeRawBufferPointer) {
+    package func append(block number: Int, json: UnsafeRawBufferPointer) {
         let separator = number == 0 ? 1 : 2
         guard json.count > separator else { return }
         separate()

@@ -129,7 +129,7 @@ package final class ContainerReader: @unchecked Sendable {
             } catch {
                 throw fault(schema, error.reason, column: error.column)
             }
-            guard block.takeKey(entities.plan, entities, ordered: false) == nil else {
+            guard block.parseKey(entities.plan, entities, ordered: false) == nil else {
                 throw fault(schema, "the key is longer than \(FormatLimits.keyBytes) bytes", column: entities.plan.keyIndex)
             }
             block.count += 1

@@ -15,7 +15,7 @@ package struct InstantRun: Hashable, Sendable {
 /// Joins consecutive entities with equal instants into runs.
 ///
 ///     var joiner = InstantRunJoiner(.row)
-///     try forEachEntity { joiner.take($0, $1, into: &tail) }     // every entity, in key order
+///     try forEachEntity { joiner.append($0, $1, into: &tail) }     // every entity, in key order
 ///     joiner.finish(into: &tail)
 ///
 /// Memory: two keys.
@@ -35,7 +35,7 @@ package struct InstantRunJoiner {
     package init(_ part: InstantPart) { self.part = part }
 
     /// Takes the next entity.
-    package mutating func take(_ key: EntityKey, _ entry: Entry, into tail: inout SnapshotTailBuilder) {
+    package mutating func append(_ key: EntityKey, _ entry: Entry, into tail: inout SnapshotTailBuilder) {
         if let run = open, entry == .at(run.at) {
             open?.last = key
             return

@@ -46,7 +46,7 @@ package final class RecordSorter {
             // SAFETY: `load` has checked that every record lies within the bytes.
             let key = Self.key(bytes, offset)
             let entity = UnsafeRawBufferPointer(start: bytes.baseAddress! + offset + SortRecord.headerBytes + key.count, count: Self.length(bytes, offset + 4))
-            try blocks.take(key: SortKey.key(key, isSingle: isSingle), entity: entity)
+            try blocks.append(key: SortKey.key(key, isSingle: isSingle), entity: entity)
         }
     }
 

@@ -177,7 +177,7 @@ struct SnapshotVerifier: Sendable {
                 if !named.isEmpty {
                     keys.clear()
                     try block.send(to: keys)
-                    for key in keys.keys { try named.take(key) }
+                    for key in keys.keys { try named.require(key) }
                 }
                 progress?(SyncProgress(step: .verify, dataset: asset.index.dataset, entityCount: count, expectedCount: asset.index.recordCount))
             }

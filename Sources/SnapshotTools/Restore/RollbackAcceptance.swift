@@ -59,7 +59,7 @@ struct RollbackAcceptance: Sendable {
             for schema in context.settings.datasets {
                 try transaction.state.knownRecord.set(nil, of: schema)
                 // No version that stands need have the rows that the missing one held.
-                if context.settings.role.publishes { try transaction.waiting.take(heldOf: schema, .json) }
+                if context.settings.role.publishes { try transaction.waiting.adopt(heldOf: schema, .json) }
                 // A dataset that the version does not have keeps its rows. They are all new to the zone, so the next export compares all rows.
                 try transaction.tracking.setIncomplete(of: schema)
             }

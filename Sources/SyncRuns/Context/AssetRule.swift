@@ -114,7 +114,7 @@ enum TombstoneHorizon {
     }
 
     /// Drops the local tombstones that a commit dropped. The commit must be the applied version.
-    static func take(from commit: Commit, of schema: DatasetSchema, in transaction: LocalTransaction) throws {
+    static func adopt(from commit: Commit, of schema: DatasetSchema, in transaction: LocalTransaction) throws {
         if let horizon = of(schema, in: commit) { try transaction.tombstonesAndInstants.removeTombstones(of: schema, before: horizon) }
     }
 

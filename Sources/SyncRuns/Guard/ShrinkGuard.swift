@@ -9,7 +9,7 @@ import StrictText
 /// Follows the number of entities of each record from commit to commit, and finds the records that lost more than half.
 ///
 ///     var guardian = ShrinkGuard()
-///     for commit in recent { guardian.take(commit) }
+///     for commit in recent { guardian.add(commit) }
 ///     let shrunk = guardian.unapproved
 ///
 /// A record of 20 or more entities must not fall below half of its largest count in the last 16 commits, or since the last approval (`shrink:`
@@ -48,7 +48,7 @@ struct ShrinkGuard: Sendable, Hashable {
     }
 
     /// Takes the next commit.
-    mutating func take(_ commit: Commit) {
+    mutating func add(_ commit: Commit) {
         let number = commit.token.number
         let approved = Set(commit.approvals)
         for record in commit.saved {
@@ -180,7 +180,7 @@ struct ShrinkCheck: Sendable {
         var known = changes.base.isEmpty ? try await guardian(upTo: token) : ShrinkGuard()
         known.accept()
         known.begin(at: changes.base)
-        for commit in changes.commits { known.take(commit) }
+        for commit in changes.commits { known.add(commit) }
         let refused = known.unapproved.compactMap { shrinkage in
             context.settings.datasets.first { $0.recordName == shrinkage.record && !allowed.covers($0.name) }.map { (name: $0.name, shrinkage: shrinkage) }
         }
@@ -225,7 +225,7 @@ struct ShrinkCheck: Sendable {
     private func guardian(upTo token: ChangeToken) async throws -> ShrinkGuard {
         var known = ShrinkGuard()
         for commit in try await context.cloud.commits(upTo: token, count: ShrinkGuard.window, in: context.zone) {
-            known.take(commit)
+            known.add(commit)
         }
         return known
     }

@@ -147,7 +147,7 @@ package final class EditChoice {
     var count: Int { places.count }
 
     /// The edits to put now.
-    fileprivate func take(_ edits: [(place: RowPlace, edit: Edit)]) -> [(place: RowPlace, edit: Edit)] {
+    fileprivate func accept(_ edits: [(place: RowPlace, edit: Edit)]) -> [(place: RowPlace, edit: Edit)] {
         var known: Set<RowPlace> = []
         places = edits.map(\.place).filter { refused[$0] == nil && known.insert($0).inserted }
         let chosen = Set(places.prefix(limit))
@@ -242,7 +242,7 @@ package struct DeviceEdits {
 
     /// Puts the edits on the tables. What a table refuses is left out and written to the journal.
     package func put(_ choice: EditChoice) throws -> EditReceiver.Outcome {
-        var outcome = try put(choice.take(edits))
+        var outcome = try put(choice.accept(edits))
         for one in forbidden { try refuse(one.place, one.edit, reason: one.reason, into: &outcome) }
         for one in gone { try refuse(one, &outcome) }
         let refused = choice.refused.isEmpty ? [:] : Dictionary(grouping: edits) { $0.place }

@@ -154,7 +154,7 @@ extension SyncContext {
                     try transaction.changeLog.consolidate(of: schema, upTo: sequence)
                     try transaction.acknowledgePublished(schema, upTo: sequence)
                 }
-                try TombstoneHorizon.take(from: commit, of: schema, in: transaction)
+                try TombstoneHorizon.adopt(from: commit, of: schema, in: transaction)
             }
         }
     }

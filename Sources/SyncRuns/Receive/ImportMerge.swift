@@ -80,7 +80,7 @@ final class ImportMerge {
     func finish(_ incoming: [IncomingDataset], _ changes: ZoneChanges?, isFirst: Bool) throws {
         // A snapshot asset replaces the tombstones. Change assets do not drop any, so do that here.
         for one in incoming where one.snapshot == nil {
-            for commit in changes?.commits ?? [] { try TombstoneHorizon.take(from: commit, of: one.schema, in: transaction) }
+            for commit in changes?.commits ?? [] { try TombstoneHorizon.adopt(from: commit, of: one.schema, in: transaction) }
         }
         if let own { try put(own, on: incoming, changes, isFirst: isFirst) }
         for rows in replaced {

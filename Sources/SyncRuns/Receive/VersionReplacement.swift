@@ -162,7 +162,7 @@ struct VersionReplacement {
             let wasThere = try seen.contains(schema.name.exact) || !transaction.state.unseenColumns(of: schema).isEmpty
             guard wasThere else { continue }
             takenOut.insert(schema.name.exact)
-            if context.settings.role.publishes { try transaction.waiting.take(heldOf: schema, .json) }
+            if context.settings.role.publishes { try transaction.waiting.adopt(heldOf: schema, .json) }
             try transaction.state.unseenColumns.set([], of: schema)
         }
         try transaction.state.takenOut.set(takenOut)

@@ -14,7 +14,7 @@ extension SchemaUpdate {
                 after != schema
             else { continue }
             try context.database.write { transaction in
-                try transaction.transition.take(schema, as: after, publishes: context.settings.role.publishes, codec: .json)
+                try transaction.transition.adopt(schema, as: after, publishes: context.settings.role.publishes, codec: .json)
                 outcome.context.settings.replace(after)
                 try transaction.settings.setDatasets(outcome.context.settings.datasets)
             }

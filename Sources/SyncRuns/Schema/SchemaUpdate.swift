@@ -8,7 +8,7 @@ package import StrictText
 /// Updates the descriptions of the datasets to the tables of this database and to the zone.
 ///
 /// ``automatic()`` begins every run. It makes changes that add something and lose nothing, and refuses if a described table or column is gone.
-/// ``take(_:)`` does what `snapsync tables adopt` requests.
+/// ``adopt(_:)`` does what `snapsync tables adopt` requests.
 package struct SchemaUpdate {
     package var context: SyncContext
 
@@ -78,7 +78,7 @@ package struct SchemaUpdate {
         let columns = try transaction.describer.columns(names, of: schema), own = try schema.with(columns: schema.columns + columns)
         let after = try zone.map(own.named) ?? own
         _ = try transaction.tables.check(of: after)
-        try transaction.transition.take(schema, as: after, publishes: context.settings.role.publishes, codec: .json)
+        try transaction.transition.adopt(schema, as: after, publishes: context.settings.role.publishes, codec: .json)
         outcome.context.settings.replace(after)
         try transaction.settings.setDatasets(outcome.context.settings.datasets)
         outcome.notices += columns.map { "\(after.name): the new column \($0.column) is synced from now on" }
@@ -169,7 +169,7 @@ package struct SchemaUpdate {
                 continue
             }
             try context.database.write { transaction in
-                try transaction.transition.take(schema, as: after, publishes: false, codec: .json)
+                try transaction.transition.adopt(schema, as: after, publishes: false, codec: .json)
                 outcome.context.settings.replace(after)
                 try transaction.settings.setDatasets(outcome.context.settings.datasets)
             }

@@ -145,7 +145,7 @@ import Testing
         let after = try table.schema(["id", "d", "c", "b"])
         // No row is held, so nothing is read with it.
         let codec = EntityCodec(text: { _, _ in "" }, values: { _, _ in [] })
-        try table.database.write { try $0.transition.take(table.schema, as: after, publishes: true, codec: codec) }
+        try table.database.write { try $0.transition.adopt(table.schema, as: after, publishes: true, codec: codec) }
         let changes = try table.database.read { try $0.changeLog.changes(of: after, in: KeyRange(number: 0, first: nil, next: nil)) }
         #expect(changes.map { TrackedTable.text($0, after) } == ["1: c", "2: b"])
     }

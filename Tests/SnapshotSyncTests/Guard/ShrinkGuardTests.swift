@@ -18,7 +18,7 @@ import Testing
     private func guardian(_ counts: [Int]) -> ShrinkGuard {
         var guardian = ShrinkGuard()
         for (index, count) in counts.enumerated() {
-            guardian.take(
+            guardian.add(
                 Commit(
                     token: ChangeToken(number: index + 1, hash: ""), parent: nil, timestamp: .now, clock: .now, device: "d", saved: [record(abs(count))],
                     deleted: [],
