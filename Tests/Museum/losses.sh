@@ -120,3 +120,18 @@ tie_is_no_reason_for_silence() {
     lost "of c"
     lost_only "of c"
 }
+
+row_that_two_devices_hold_is_one() {
+    peers "CREATE TABLE t(id TEXT PRIMARY KEY, v TEXT, u TEXT); CREATE UNIQUE INDEX i ON t(lower(u))"
+    sql b "CREATE UNIQUE INDEX IF NOT EXISTS i ON t(lower(u))"
+    join c --peer
+    sql c "CREATE UNIQUE INDEX IF NOT EXISTS i ON t(lower(u)); INSERT INTO t VALUES('x', 'first', 'same')"
+    sql a "INSERT INTO t VALUES('n', 'of a', 'Same')"
+    later b "INSERT INTO t VALUES('n', 'of b', 'SAME')"
+    sync c a b c a
+    all "SELECT id FROM t" x
+    lost "of a"
+    sql c "DELETE FROM t"
+    sync c a b
+    all "SELECT v FROM t" "of b"
+}

@@ -25,3 +25,12 @@ refresh_of_a_reader_makes_no_edits() {
     sync b a b
     all "SELECT v FROM t" x y
 }
+
+reader_without_a_version_is_not_damaged() {
+    sql a "CREATE TABLE t(id TEXT PRIMARY KEY, v TEXT)"
+    snapsync init a.db cloud
+    sync a
+    snapsync join b.db cloud
+    ends 66 snapsync check b.db --local
+    ! grep -i damage told
+}

@@ -23,3 +23,13 @@ number_beyond_all_stops_nobody() {
     all "SELECT v FROM t" z
     join c
 }
+
+keys_change_at_another_path() {
+    export SNAPSYNC_KEY_FILE=$PWD/keys
+    sql a "CREATE TABLE t(id TEXT PRIMARY KEY, v TEXT)"
+    snapsync init a.db cloud --encrypt --name a
+    sync a
+    mv cloud moved
+    snapsync zone rotate-keys a.db --location moved
+    snapsync sync a.db --location moved
+}
