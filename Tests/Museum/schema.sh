@@ -39,6 +39,8 @@ row_of_a_rebuilt_table_stays_its_own() {
     peers "CREATE TABLE t(id TEXT PRIMARY KEY, v TEXT); INSERT INTO t VALUES('1', 'x')"
     sql a "ALTER TABLE t ADD COLUMN n TEXT; INSERT INTO t VALUES('2', 'of a', 'a')"
     sync a
+    find cloud -type f -exec touch -d '3 days ago' {} +
+    snapsync prune a.db --keep-last 1
     later b "INSERT INTO t VALUES('2', 'of b'); CREATE TABLE new(id TEXT PRIMARY KEY, v TEXT, n TEXT); INSERT INTO new SELECT *, 'b' FROM t; DROP TABLE t; ALTER TABLE new RENAME TO t"
     sync b a b
     all "SELECT v, n FROM t WHERE id = '2'" "of b|b"

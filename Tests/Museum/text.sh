@@ -30,7 +30,7 @@ path = glob.glob("cloud/private/main/commits/*1.json")[0]
 commit = json.load(open(path))["commit"]
 for record in commit["saved"]:
     for field in record["fields"].values():
-        if isinstance(field["value"], str): field["value"] = field["value"].replace('"COL"', json.dumps('x"\u0301); DROP TABLE own; --', ensure_ascii=False))
+        if isinstance(field["value"], str): field["value"] = field["value"].replace('"COL"', json.dumps('x"\u0301); DROP TABLE own; COMMIT; --', ensure_ascii=False))
 body = json.dumps(commit, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
 open(path, "w").write('{"commit":' + body + ',"sha256":"' + hashlib.sha256(body.encode()).hexdigest() + '"}')
 PYTHON
