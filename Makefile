@@ -43,6 +43,7 @@ test: setup ## build and run all tests
 	$(SWIFT) build $(QUICK) --build-tests --explicit-target-dependency-import-check=error
 	@Scripts/link_static.sh "$(SWIFT)c" "$$($(SWIFT) build $(QUICK) --show-bin-path)"
 	@SNAPSYNC="$$($(SWIFT) build $(QUICK) --show-bin-path)/snapsync" Sources/Readers/test.py
+	@SNAPSYNC="$$($(SWIFT) build $(QUICK) --show-bin-path)/snapsync" Tests/Museum/museum.py
 	$(SWIFT) test --skip-build $(QUICK)
 
 test-page: ## open the pages of `snapsync status --html` and of the JavaScript reader in Chromium, which is installed if it is missing; keeps screenshots in .build/pages

@@ -5,6 +5,7 @@
     Scripts/mutants.py --count 20 --seed 7 --area merge
     Scripts/mutants.py --list              what there is, without building
     Scripts/mutants.py --suites 'Held|Model'    only these suites
+    Scripts/mutants.py --museum            the faults of Tests/Museum/mutants, each before its case
 
 Rules: a condition is turned; one side of `&&` or `||` counts as met; a call of which nothing is used is left out. All mutants are built into one copy,
 each behind its number, so that one build does for all. Places at which the compiler accepts no such change are left out. A first run of each suite finds out
@@ -142,13 +143,13 @@ def mutated(chosen):
     return {**texts, "Sources/StrictText/Mutant.swift": SWITCH}
 
 
-def build(chosen, copy, scratch):
-    """Builds the mutants; leaves out those that do not compile, until the rest does."""
+def build(chosen, copy, scratch, *what):
+    """Builds the mutants, with the tests or what else is asked for; leaves out those that do not compile, until the rest does."""
     for _ in range(40):
         refresh(copy, mutated(chosen))
-        run = subprocess.run(["swift", "build", "--build-tests", *QUICK, "--scratch-path", str(scratch)], cwd=copy, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        run = subprocess.run(["swift", "build", *(what or ["--build-tests"]), *QUICK, "--scratch-path", str(scratch)], cwd=copy, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         if run.returncode == 0:
-            subprocess.run([copy / "Scripts/link_static.sh", "swiftc", scratch / "release"], check=True)
+            if not what: subprocess.run([copy / "Scripts/link_static.sh", "swiftc", scratch / "release"], check=True)
             return chosen
         errors = set(re.findall(r"(Sources/\S+\.swift):(\d+):\d+: error:", run.stdout.decode(errors="replace")))
         # The compiler names the line of the change, or another one of its statement.
@@ -198,6 +199,25 @@ def run_tests(options, suite, stops=True, **environment):
     return passed, said[:160], time.monotonic() - begin
 
 
+def museum(options):
+    """Brings the faults of the museum back, one at a time; returns those that their cases do not notice."""
+    sys.dont_write_bytecode = True
+    sys.path.insert(0, str(ROOT / "Tests/Museum"))
+    import museum as cases
+    chosen = []
+    for number, (case, file, old, new) in enumerate(cases.mutants(), 1):
+        line, text = next((n, text) for n, text in enumerate((ROOT / file).read_text().split("\n")) if old in text)
+        chosen.append(Place(number, case, file, line, "", text.replace(old, new), old))
+    cases.COMMAND = str(options.scratch / "release/snapsync")
+    if len(build(chosen, options.copy, options.scratch, "--product", "snapsync")) < len(chosen): stop("a mutant of the museum does not compile")
+    survivors = []
+    for place in chosen:
+        if cases.run(place.area) is not None: stop(f"without a mutant {place.area} fails")
+        if cases.run(place.area, {"MUTANT_OF_THIS_RUN": str(place.number)}) is None: survivors.append(place)
+        print(f"{'SURVIVES' if place in survivors else 'found':9}{place.number:4}  {place.area}  {place.file}:{place.line + 1}  {place.old[:120]}", flush=True)
+    return survivors
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--count", type=int, default=300)
@@ -205,11 +225,13 @@ def main():
     parser.add_argument("--first", type=int, default=1, help="the number of the first mutant that is tried: an earlier run may have been stopped")
     parser.add_argument("--area", choices=sorted(AREAS), nargs="+", default=sorted(AREAS))
     parser.add_argument("--suites", default=".", help="which suites are tried: a regular expression")
+    parser.add_argument("--museum", action="store_true", help="bring the faults of Tests/Museum/mutants back, each before its case")
     parser.add_argument("--list", action="store_true", help="print the mutants without building them")
     parser.add_argument("--copy", type=pathlib.Path, default=ROOT / ".build-mutants/copy", help="where the copy of the code is made")
     parser.add_argument("--scratch", type=pathlib.Path, default=ROOT / ".build-mutants/build", help="where it is built")
     parser.add_argument("--limit", type=int, default=600, help="seconds after which a run that does not end counts as failed")
     options = parser.parse_args()
+    if options.museum: sys.exit(bool(museum(options)))
     every = places(options.area)
     random.Random(options.seed).shuffle(every)
     chosen, lines = [], set()

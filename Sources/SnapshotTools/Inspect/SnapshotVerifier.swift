@@ -79,7 +79,7 @@ struct SnapshotVerifier: Sendable {
                 // Nothing is damaged, and nothing can be said of the rows either.
                 throw SyncError(
                     .nothingThere, step: .verify, at: context.database.path, "no version was imported or published here yet, so the rows cannot be compared",
-                    hint: "run snapsync sync, then verify again")
+                    hint: "run snapsync sync, then check again")
             }
             let differences = try await compareLocal()
             localMatches = differences.isEmpty
