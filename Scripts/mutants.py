@@ -110,9 +110,11 @@ def conditions(line):
             yield "side dropped", whole(operator.join(sides[:j] + [f"({met} {word} {sides[j]})"] + sides[j + 1:]))
 
 
-def changes(line):
+def changes(line, before):
     yield from conditions(line)
-    call = re.match(r"^(\s+)((?:try )?[A-Za-z_][\w.?!]*\((?:.*)\))$", line)
+    # Neither a value, nor what a function returns without the word.
+    if re.search(r"->.*\{$|\bvar .*\{$|\{ [^{}]* in$|[(,=?:]$", before): return
+    call = re.match(r"^(\s+)((?:try )?(?:[a-z_]|[A-Z]\w*\.)[\w.?!]*\((?:.*)\))$", line)
     if call and split(call[2], "\0") and not re.match(r"(?:super|self)\.init|fatalError|precondition|assert|\w*logger\.|print", call[2]):
         yield "call left out", f"{call[1]}if !Mutant.isOn(NUMBER) {{ {call[2]} }}"
 
@@ -122,11 +124,11 @@ def places(areas):
     for area in areas:
         for folder in AREAS[area]:
             for path in sorted((ROOT / "Sources" / folder).rglob("*.swift")):
-                quoted = False
-                for number, line in enumerate(path.read_text().split("\n")):
+                quoted, lines = False, path.read_text().split("\n")
+                for number, line in enumerate(lines):
                     if line.count('"""') == 1: quoted = not quoted
                     if quoted or '"""' in line or line.lstrip().startswith("//"): continue
-                    for rule, text in changes(line):
+                    for rule, text in changes(line, lines[number - 1]):
                         found.append(Place(0, area, str(path.relative_to(ROOT)), number, rule, text, line.strip()))
     return found
 

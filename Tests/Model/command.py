@@ -35,6 +35,7 @@ class Tracked(Device):
         self.inserted = set()       # the rows that were inserted since the last sync
         self.updated = None         # the last update since another row was written: key, clock, instant
         self.covered = {}           # the device's own held rows in whose places rows were inserted since: the row, and its edits
+        self.placed = {}            # the version's held rows in whose places rows were inserted since
         self.hidden = set()         # the version's rows whose place the device has taken and given up: the command shows them with the next version
 
     def write(self, key, values, clock, stamp=None, held=False):
@@ -47,8 +48,10 @@ class Tracked(Device):
             if waits(there):    # the held row is back, as nothing has taken its place
                 self.journal -= {(key, c, v) for c, v in there.values.items()}
         was, own = self.table.get(key), [entry for entry in self.entries if entry[1].key == key]
-        if values is not None and was is None and waits(self.state.get(key)) and own and not any(number for number, _ in own):
-            self.covered[key] = self.state[key], own
+        if values is not None and was is None and waits(self.state.get(key)):
+            self.placed.setdefault(key, self.state[key])
+            if own and not any(number for number, _ in own):
+                self.covered[key] = self.state[key], own
         super().write(key, values, clock, stamp, held)
         if values is None and key in self.covered:      # nothing has taken the held row's place
             self.state[key], own = self.covered.pop(key)
@@ -70,6 +73,14 @@ class Tracked(Device):
             self.state[key] = row._replace(instants={c: before[2] if one == at else one for c, one in row.instants.items()})
             at = before[2]
         self.updated = (key, clock, at)
+
+    def settle(self):
+        """A run finds out what the application has inserted in place of a held row: nothing is lost by that if the version does not hold the row any more."""
+        for key, held in self.placed.items():
+            there = self.head.rows.get(key)
+            if not waits(there) or there.born != held.born:
+                self.journal -= {(key, c, v) for c, v in held.values.items()}
+        self.placed = {}
 
     def correct(self, clock):
         """As the command does it: an edit that is later than the clock, and than what it replaces, counts as made now."""
@@ -213,6 +224,7 @@ class History(World):
         if device.version < len(self.log):
             device.take_in(self.log, len(self.log))
             device.hidden = set()
+            device.settle()
             if device.publishes:    # the import has consolidated the log, so that the export sees them
                 device.correct(self.clock(device.name))
         elif device.version:
