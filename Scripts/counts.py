@@ -24,7 +24,7 @@ CEILINGS = [
     ("folders of a module in a cycle", 0, 0),
     ("functions with three unlabelled parameters", 0, 0),
     ("functions with more than seven parameters", 4, 0),
-    ("lines of Tests", 50_563, 40_000),
+    ("lines of Tests", 50_670, 40_000),
     ("lines of Scripts, Benchmarks and Makefile", 1_665, 1_000),
     ("words of README and docs", 45_000, 45_000),
     ("semicolons in 1,000 words", 1.5, 1.5),
@@ -147,7 +147,7 @@ def missing_tests():
     """Each name of a test that stands somewhere and is no test's."""
     declared = {path.name for path in (ROOT / "Tests").iterdir()}
     declared |= {name for _, text in texts("Tests", ".swift") for name in re.findall(r"\b(?:struct|class|func) (\w+)", text)}
-    for path in [ROOT / "Makefile", ROOT / "Scripts/mutants.py", *ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]:
+    for path in [ROOT / "Makefile", ROOT / "Scripts/mutants.py", ROOT / "Tests/Threats/threats.md", *ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]:
         for names in re.findall(r"\b(\w+Tests)(?:\.(?!swift\b)(\w+))?", path.read_text()):
             yield from (f"{path.name}: no test is called {name}" for name in names if name and name not in declared)
 
