@@ -3,7 +3,7 @@
 
 usage: check_judge.py SNAPSYNC
 """
-import os, shutil, signal, sys, tempfile
+import collections, os, shutil, signal, sys, tempfile
 
 import forge_zones
 from forge_zones import Judge
@@ -41,7 +41,7 @@ def main():
     def stop(*_): raise TimeoutError()
     signal.signal(signal.SIGALRM, stop)
     forge_zones.SECONDS = 5
-    forge_zones.SHARES = {name: 0 for name in ("check", "query", "log", "show", "tables sql", "status", "plan", "look", "fresh", "adopt", "join", "first", "peer", "desk", "pending", "again", "after", "repair")} | {"reader": 1}
+    forge_zones.SHARES = collections.defaultdict(int, reader=1)
     folder = tempfile.mkdtemp(prefix="snapsync-judge-")
     try:
         command, fault = os.path.join(folder, "snapsync"), os.path.join(folder, "fault")

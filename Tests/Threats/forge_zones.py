@@ -21,8 +21,8 @@ from zone import Zone, text
 
 CODES = {0, 65, 66, 69, 75, 77, 78}
 BYTES, SECONDS = 256 << 20, 60
-# How often a zone meets a command; the others are met by three zones in ten.
-SHARES = dict(reader=1, join=0.6, first=0.8, peer=0.6, desk=0.6)
+# How often a zone meets a command.
+SHARES = collections.defaultdict(lambda: 0.3, reader=1, join=0.6, first=0.8, peer=0.6, desk=0.6)
 TABLES = """
 CREATE TABLE people(id TEXT PRIMARY KEY NOT NULL, name TEXT COLLATE NOCASE UNIQUE, boss TEXT REFERENCES people ON DELETE SET NULL);
 CREATE TABLE notes(id TEXT PRIMARY KEY NOT NULL, title TEXT DEFAULT 'none', person TEXT REFERENCES people ON DELETE CASCADE, score REAL, body BLOB, updated_at TEXT);
@@ -107,7 +107,7 @@ class Scene:
         for folder, _, names in os.walk(self.path):
             for name in names:
                 path = os.path.relpath(os.path.join(folder, name), self.path)
-                if re.match(r"(?:cloud/private/main|keys|[a-z]+\.db\.snapsync-kept)/|[a-z]+\.db(?:-journal|-wal|-shm|\.snapsync-lock)?$|page\.html$", path): continue
+                if re.match(r"(?:cloud/private/main|copied|keys|[a-z]+\.db\.snapsync-kept)/|[a-z]+\.db(?:-journal|-wal|-shm|\.snapsync-lock)?$|page\.html$", path): continue
                 with open(os.path.join(folder, name), "rb") as file: found[path] = file.read()
         return found
 
@@ -216,6 +216,9 @@ class Judge:
         yield "query", ["query", "cloud", "SELECT * FROM %s" % chance.choice(OWN)], None
         yield "log", ["log", "cloud"] + also, None
         yield "show", ["show", "cloud", chance.choice(OWN)], None
+        yield "get", ["get", "cloud", "notes", "n1"], None
+        yield "changes", ["changes", "cloud", "--since", "1"], None
+        yield "copy", ["copy", "cloud", "copied"], None
         yield "tables sql", ["tables", "sql", "cloud"], None
         yield "status", ["status", "phone.db", "--html", "page.html"], "phone.db"
         yield "plan", ["sync", "laptop.db", "-n"] + also, "laptop.db"
@@ -230,6 +233,9 @@ class Judge:
         yield "desk", ["sync", "desk.db"], "desk.db"
         yield "pending", ["pending", "desk.db"] + also, "desk.db"
         yield "again", ["sync", "phone.db"], "phone.db"
+        yield "restore", ["restore", "laptop.db", chance.choice("1234")], "laptop.db"
+        yield "undo", ["undo", "laptop.db"], "laptop.db"
+        yield "prune", ["prune", "desk.db", "--keep-last", "1"], "desk.db"
         yield "after", ["check", chance.choice(["desk.db", "cloud"]), "--all-versions"], "desk.db"
         yield "repair", ["repair", "cloud", "-n"], None
 
@@ -243,7 +249,7 @@ class Judge:
             names = self.forge(scene, number, only)
             outside = scene.outside()
             for name, words, database in self.commands(chance):
-                if chance.random() > SHARES.get(name, 0.3): continue
+                if chance.random() > SHARES[name]: continue
                 before = contents(scene.place(database)) if database else None
                 try: problems = self.command(scene, name, words, database, before, chance)
                 except Wrong as problem: problems = [str(problem)]
@@ -259,7 +265,7 @@ class Judge:
 
     def command(self, scene, name, words, database, before, chance):
         # Into a pipe these write the rows as they are.
-        is_raw = words[0] in ("query", "show") or words[:2] == ["tables", "sql"]
+        is_raw = words[0] in ("query", "show", "get", "changes") or words[:2] == ["tables", "sql"]
         on_terminal = is_raw and chance.random() < 0.5
         is_raw = is_raw and not on_terminal
         status, output, errors, memory = scene.run(words, on_terminal)
@@ -315,7 +321,7 @@ class Judge:
         if mine[1] != theirs[1]: problems.append("the settings of the file are others: %r, before %r" % (mine[1], theirs[1]))
         # A peer imports, and may then be refused what it publishes.
         is_import = name in ("reader", "fresh", "again")
-        looks = name in ("status", "plan", "look", "pending", "after")
+        looks = name in ("status", "plan", "look", "pending", "after", "prune")
         if self.is_signed or names == ["message"]:
             # A reader may write to the tables that are open to it, and nobody else of those who lie here to any.
             may = (b"people", b"notes") if not self.is_signed or self.forged.is_rightful else ()

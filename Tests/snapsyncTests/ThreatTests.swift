@@ -86,6 +86,28 @@ import Testing
         #expect(try rows.contains(scene.database("phone.db").run("SELECT min(id) FROM notifications").trimmingCharacters(in: .newlines)))
     }
 
+    /// Of a sender that leaves message upon message, and removes none, no more is in memory at once than an honest one ever has there.
+    @Test func aMailboxThatIsFilledTakesLittleMemory() throws {
+        let scene = try Scene.phoneAndWatch()
+        try scene.database("watch.db").run("UPDATE notifications SET readAt = '2026-11-20T10:00:00Z' WHERE id = (SELECT max(id) FROM notifications)")
+        try scene.sync("watch")
+        try Python.run(
+            """
+            import copy, sys
+            sys.path.insert(0, sys.argv[2])
+            from zone import Zone
+            zone = Zone(sys.argv[1])
+            message = next(iter(zone.messages.values()))
+            for n in range(40):
+                new = copy.deepcopy(message)
+                new['id'] = new['body']['id'] = '%032x' % n
+                new['body']['edits'][0]['row'] += ' ' * 1_000_000
+                zone.messages['messages/watch/%s.json' % new['id']] = new
+            zone.save()
+            """, [scene.scratch.path(Scene.zone), Self.folder])
+        #expect(try scene.run("sync phone.db").text.contains("24 more messages wait; the next sync goes on with them"))
+    }
+
     /// Each cell of the page's table has tests in `threats.md`, whose names Scripts/counts.py looks for.
     @Test func eachCellOfThePagesTableHasATest() throws {
         func table(_ path: String) throws -> [[Substring]] {
