@@ -181,9 +181,11 @@ class Judge:
     def truth(self, has_message):
         scene, found = self.base.copy(os.path.join(self.folder, "true")), set()
         if not has_message: shutil.rmtree(os.path.join(scene.zone, "messages"))
+        # The rows of the first version, which restore brings back.
+        scene.sql("first.db", TABLES + ROWS)
         for name in ("none", "laptop", "desk", "phone", "laptop", "fresh"):
             if name != "none": scene.succeed("sync %s.db" % name)
-            for database in ("desk", "laptop", "phone", "fresh"): found |= self.rows(scene, database + ".db")
+            for database in ("first", "desk", "laptop", "phone", "fresh"): found |= self.rows(scene, database + ".db")
         shutil.rmtree(scene.path)
         return found
 
@@ -222,7 +224,7 @@ class Judge:
         yield "tables sql", ["tables", "sql", "cloud"], None
         yield "status", ["status", "phone.db", "--html", "page.html"], "phone.db"
         yield "plan", ["sync", "laptop.db", "-n"] + also, "laptop.db"
-        yield "reader", ["sync", "phone.db"] + also, "phone.db"
+        yield "reader", ["sync", "phone.db"] + also + chance.choice([[], [], ["--on-import", "cat > /dev/null"]]), "phone.db"
         yield "look", chance.choice([["diff", "phone.db", "1", "2"], ["pending", "phone.db"], ["check", "phone.db"], ["conflicts", "phone.db"], ["tables", "list", "phone.db"], ["status", "phone.db"], ["log", "phone.db", "notes", "n1"], ["zone", "members", "phone.db"]]) + also, "phone.db"
         yield "fresh", ["sync", "fresh.db"], "fresh.db"
         yield "adopt", ["tables", "adopt", "fresh.db"] + chance.choice([[], ["--create"]]), "fresh.db"
