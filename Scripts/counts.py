@@ -16,16 +16,16 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 # Name, ceiling, goal.
 CEILINGS = [
-    ("lines of Sources", 70_894, 58_000),
-    ("lines of Sources without comments", 52_468, 44_000),
+    ("lines of Sources", 70_893, 58_000),
+    ("lines of Sources without comments", 52_465, 44_000),
     ("files of Sources", 535, 600),
     ("lines of the largest module", 7_785, 8_000),
     ("files of the largest module", 59, 80),
     ("folders of a module in a cycle", 0, 0),
     ("functions with three unlabelled parameters", 0, 0),
     ("functions with more than seven parameters", 4, 0),
-    ("lines of Tests", 50_546, 40_000),
-    ("lines of Scripts, Benchmarks and Makefile", 1_688, 1_000),
+    ("lines of Tests", 50_717, 40_000),
+    ("lines of Scripts, Benchmarks and Makefile", 1_800, 1_000),
     ("words of README and docs", 45_000, 45_000),
     ("semicolons in 1,000 words", 1.5, 1.5),
 ]
@@ -147,7 +147,7 @@ def missing_tests():
     """Each name of a test that stands somewhere and is no test's."""
     declared = {path.name for path in (ROOT / "Tests").iterdir()}
     declared |= {name for _, text in texts("Tests", ".swift") for name in re.findall(r"\b(?:struct|class|func) (\w+)", text)}
-    for path in [ROOT / "Makefile", ROOT / "Scripts/mutants.py", ROOT / "Tests/Museum/README.md", *ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]:
+    for path in [ROOT / "Makefile", ROOT / "Scripts/mutants.py", *ROOT.glob("Tests/*/*.md"), *ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]:
         for names in re.findall(r"\b(\w+Tests)(?:\.(?!swift\b)(\w+))?", path.read_text()):
             yield from (f"{path.name}: no test is called {name}" for name in names if name and name not in declared)
 

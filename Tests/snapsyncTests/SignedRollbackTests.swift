@@ -72,6 +72,9 @@ import Testing
             try scene.scene.database("laptop.db").run("UPDATE buckets SET description = description || '.'")
             try scene.succeed("sync laptop.db --location two")
         }
+        // A device that has not seen the removal believes it.
+        try scene.succeed("sync watch.db --location two")
+        #expect(try scene.scene.contents("watch.db").contains("CANARY"))
         try scene.scene.replicate("two", "one", conflict: Self.conflict)
         for name in ["tablet", "desk"] {
             try scene.refuse("sync \(name).db --location one", exit: 65, saying: ["is not the one that this device has read"], watching: ["\(name).db"])

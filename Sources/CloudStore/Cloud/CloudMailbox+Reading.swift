@@ -18,7 +18,7 @@ extension CloudMailbox {
         _ names: [String], of sender: String, in history: HistoryID, by signers: MessageSigners? = nil,
         at place: String, isArriving: (String) -> Bool = { _ in false }, read: (String) throws(CloudError) -> [UInt8]?
     ) {
-        var readCount = 0, setAsideCount = 0
+        var readCount = 0, byteCount = 0, setAsideCount = 0
         func setAside(_ name: String, _ reason: String, to list: inout [SetAsideMessage]) {
             setAsideCount += 1
             if setAsideCount <= Self.setAsideLimit { list.append(SetAsideMessage(place: "\(place)/\(name)", reason: reason)) }
@@ -29,7 +29,7 @@ extension CloudMailbox {
                 continue
             }
             let message = CloudMessageName(sender: sender, id: String(name.dropLast(5)))
-            guard readCount < Self.readLimit else {
+            guard readCount < Self.readLimit, byteCount < Self.byteLimit else {
                 unreadCount += 1
                 continue
             }
@@ -37,12 +37,9 @@ extension CloudMailbox {
             do throws(CloudError) {
                 guard let bytes = try read(name) else { continue }
                 messages.append(try MessageDocument.decode(bytes, message, of: history, by: signers, at: "\(place)/\(name)"))
+                byteCount += bytes.count
             } catch {
-                if isArriving(name) {
-                    unreadCount += 1
-                    continue
-                }
-                setAside(name, error.reason, to: &self.setAside)
+                if isArriving(name) { unreadCount += 1 } else { setAside(name, error.reason, to: &self.setAside) }
             }
         }
     }

@@ -288,7 +288,7 @@ package final class Rebase {
 
     /// Shows held rows that fit, the earliest first, each with the held parents that it needs.
     private func release() throws -> [RowPlace] {
-        var released: [RowPlace] = [], again = true
+        var released: Set<RowPlace> = [], again = true
         while again {
             again = false
             // A deletion that is not put on this version stays one.
@@ -297,36 +297,36 @@ package final class Rebase {
             }.sorted { ($0.row.at, $0.place) < ($1.row.at, $1.place) }
             let held = Dictionary(uniqueKeysWithValues: waiting.map { ($0.place, $0.row) })
             for (place, _) in waiting where !released.contains(place) {
-                var group: [RowPlace] = []
+                var group: Set<RowPlace> = []
                 let fits = try transaction.attempting {
                     group = []
                     return try show(place, from: held, in: &group)
                 }
-                if fits {
-                    released += group
-                    again = true
-                }
+                if fits { released.formUnion(group) }
+                again = again || fits
             }
         }
-        return released
+        return released.sorted()
     }
 
-    private func show(_ place: RowPlace, from held: [RowPlace: VersionRow], in group: inout [RowPlace]) throws -> Bool {
-        guard let row = held[place] else { return false }
-        let rows = try stash(place.dataset)
-        do {
-            try rows.add(place.key, row.values)
-        } catch let error as SyncError where error.database == .schemaMismatch {
-            return false  // The table would change a value.
+    /// Shows a held row and the parents that it needs: in a loop, since a chain of parents can be as long as the table.
+    private func show(_ place: RowPlace, from held: [RowPlace: VersionRow], in group: inout Set<RowPlace>) throws -> Bool {
+        var place = place, links: [(link: DatasetLinks.Link, child: EntityKey)] = []
+        while true {
+            guard group.insert(place).inserted, let row = held[place] else { return false }
+            let rows = try stash(place.dataset)
+            do {
+                try rows.add(place.key, row.values)
+            } catch let error as SyncError where error.database == .schemaMismatch {
+                return false  // The table would change a value.
+            }
+            guard try rows.insert(place.key) else { return false }
+            try state.release(place)
+            links += self.links.children[place.dataset].reversed().map { ($0, place.key) }
+            while let next = links.last, try !next.link.isDangling(next.child) { links.removeLast() }
+            guard let (link, child) = links.popLast() else { return true }
+            guard let parent = try link.parent(of: child) else { return false }
+            place = RowPlace(link.parent, parent)
         }
-        guard try rows.insert(place.key) else { return false }
-        try state.release(place)
-        group.append(place)
-        for link in links.children[place.dataset] where try link.isDangling(place.key) {
-            guard let parent = try link.parent(of: place.key).map({ RowPlace(link.parent, $0) }), !group.contains(parent),
-                try show(parent, from: held, in: &group)
-            else { return false }
-        }
-        return true
     }
 }
