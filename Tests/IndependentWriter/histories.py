@@ -16,15 +16,15 @@ import tempfile
 import time
 import traceback
 
-from writer import Dataset, Participant, canonical
-from rules import Row, shown, waits
+from writer import Dataset, Participant, Zone, canonical
+from rules import Row, waits
 
 TOKEN = re.compile(r"#\d+#")
 ODD = ["", "é\u0301 ", "\"\\/\b\f\n\r\t\x01\x7f", "\U0001f680\u2028", "1", "null"]
 VALUES = [0, -1, 2**63 - 1, -2**63, 0.5, -1e-5, 1.7976931348623157e308, float("-inf"), "", "1.5", b"", b"\0\xff", None]
 
 
-def described(name, columns, primary, unique=(), references=(), **more):
+def described(name, columns, primary, unique=(), references=(), on_delete="noAction", **more):
     """A description of a table. Each column is its name and its declared type, with ! behind it for NOT NULL."""
     declared = [(c, kind.rstrip("!"), "!" in kind) for c, kind in columns]
     return {
@@ -35,15 +35,17 @@ def described(name, columns, primary, unique=(), references=(), **more):
             "autoincrement": False, "columns": [{"collation": "binary", "column": c, "declared": kind, "notNull": required} for c, kind, required in declared],
             "primaryKey": primary, "strict": False, "withoutRowid": len(primary) > 1,
             "unique": [{"columns": list(u), "collations": ["binary"] * len(u)} for u in unique],
-            "references": [{"columns": [c], "onDelete": "noAction", "onUpdate": "noAction", "parent": parent, "parentColumns": ["id"]} for c, parent in references]}}
+            "references": [{"columns": [c], "onDelete": on_delete, "onUpdate": "noAction", "parent": parent, "parentColumns": ["id"]} for c, parent in references]}}
 
 
-def tables(messages):
-    allowed = {"messages": messages} if messages else {}
-    people = described("people", [("id", "text!"), ("name", "text"), ("mail", "text"), ("isOrphan", "boolean")], ["id"], [("mail",)], **allowed)
+def tables(lots, readers_edit):
+    """Three tables: a text key and a UNIQUE column, an integer key with a reference and a timestamp, and a key of two columns."""
+    messages = lambda *patch: {"messages": lots.choice([{"rows": True}, {"rows": True}, {"patch": list(patch), "delete": lots.random() < 0.5}])} if readers_edit else {}
+    together = lots.choice([{}, {}, {"together": "row"}, {"together": [["title", "note"]]}])
+    people = described("people", [("id", "text!"), ("name", "text"), ("mail", "text"), ("isOrphan", "boolean")], ["id"], [("mail",)], **messages("name", "mail"))
     tasks = described("tasks", [("id", "integer"), ("title", "text"), ("note", "untyped"), ("owner", "text"), ("updated_at", "text")], ["id"], [],
-                      [("owner", "people")], timestamp="updated_at", **allowed)
-    pairs = described("pairs", [("a", "text!"), ("b", "untyped!"), ("x", "integer"), ("y", "integer"), ("value", "untyped")], ["a", "b"], [("x", "y")], **allowed)
+                      [("owner", "people")], lots.choice(["noAction", "setNull", "cascade"]), timestamp="updated_at", **together, **messages("note"))
+    pairs = described("pairs", [("a", "text!"), ("b", "untyped!"), ("x", "integer"), ("y", "integer"), ("value", "untyped")], ["a", "b"], [("x", "y")], **messages("x", "value"))
     return [Dataset(canonical(one).decode()) for one in (people, tasks, pairs)]
 
 
@@ -57,8 +59,12 @@ class History:
         self.seed, self.location, self.db = seed, os.path.join(folder, "cloud"), os.path.join(folder, "cmd.db")
         self.kind = ["peers", "writer", "peers", "reader"][seed % 4]          # what the Python program is
         self.is_first = self.kind == "writer" or self.kind == "peers" and self.lots.random() < 0.5
-        self.datasets = tables({"rows": True} if self.kind != "peers" else None)
-        self.written, self.replaced = {}, set()
+        self.datasets = tables(self.lots, self.kind != "peers")
+        self.offset = self.lots.choice([0, 0, 0, 3600, -3600]) * 1_000_000      # of Python's clock
+        self.bulk = 300 if self.lots.random() < 0.1 else 0      # so many rows that the command writes change assets
+        self.fill = ("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?) INSERT INTO people(id, name) SELECT 'q' || i, hex(randomblob(4000)) FROM n",
+                     [self.bulk])
+        self.written, self.replaced = set(), set()
 
     # The two devices
 
@@ -110,37 +116,46 @@ class History:
         return {"mail": lambda: r.choice([None, "m1", "m2", "m3"]), "owner": lambda: r.choice([None, "p1", "p2", "p3", "p4"]),
                 "x": lambda: r.choice([None, 1, 2]), "y": lambda: r.choice([1, 2]), "isOrphan": lambda: None}[column]()
 
+    def key(self, dataset):
+        r = self.lots
+        return {"people": lambda: [f"p{r.randint(1, 5)}" if not self.bulk or r.random() < 0.5 else f"q{r.randint(1, self.bulk)}"], "tasks": lambda: [r.randint(1, 5)], "pairs": lambda: [r.choice("ab"), r.choice([1, 2.5, "x", b"\0"])]}[dataset.name]()
+
     def statement(self, is_python=None):
         """One random statement on one device. SQLite may refuse it."""
         r, is_python = self.lots, self.lots.random() < 0.5 if is_python is None else is_python
         dataset = r.choice(self.datasets)
-        key = {"people": lambda: f"p{r.randint(1, 5)}", "tasks": lambda: r.randint(1, 5), "pairs": lambda: (r.choice("ab"), r.choice([1, 2.5, "x", b"\0"]))}[dataset.name]()
+        key = self.key(dataset)
+        key = tuple(key) if len(key) > 1 else key[0]
         rows = self.python.rows() if is_python else self.command_rows()
         before, where = rows.get((dataset.name, key)), " AND ".join(f"{k} = ?" for k in dataset.key)
-        keys, columns = list(key) if isinstance(key, tuple) else [key], list(dataset.table.columns)
-        if before is None:
+        keys, columns, chance = list(key) if isinstance(key, tuple) else [key], list(dataset.table.columns), r.random()
+        if before is None or chance < 0.05:
             new = {c: self.value(c) for c in columns}
-            sql, values = f"INSERT INTO {dataset.name} VALUES({', '.join('?' * (len(keys) + len(columns)))})", [dataset.row(key, new).get(c) for c in dataset.schema.names]
-        elif r.random() < 0.25:
-            new, sql, values = None, f"DELETE FROM {dataset.name} WHERE {where}", keys
+            sql = f"INSERT{' OR REPLACE' if chance < 0.2 else ''} INTO {dataset.name} VALUES({', '.join('?' * (len(keys) + len(columns)))})"
+            values = [dataset.row(key, new).get(c) for c in dataset.schema.names]
+        elif chance < 0.25:
+            sql, values = f"DELETE FROM {dataset.name} WHERE {where}", keys
+        elif chance < 0.3:
+            sql, values = f"UPDATE {dataset.name} SET {dataset.key[-1]} = ? WHERE {where}", [self.key(dataset)[-1], *keys]
         else:
             changed = r.sample(columns, r.choice([1, 1, 2]))
-            new = {**before, **{c: self.value(c) for c in changed}}
-            sql, values = f"UPDATE {dataset.name} SET {', '.join(c + ' = ?' for c in changed)} WHERE {where}", [new[c] for c in changed] + keys
+            sql, values = f"UPDATE {dataset.name} SET {', '.join(c + ' = ?' for c in changed)} WHERE {where}", [*map(self.value, changed), *keys]
         try:
             if is_python:
-                self.python.edit(sql, values, (dataset.name, key))
+                self.python.edit(sql, values)
             else:
                 connection = sqlite3.connect(self.db, isolation_level=None)
                 connection.execute("PRAGMA foreign_keys = ON")
+                connection.execute("PRAGMA recursive_triggers = ON")
                 connection.execute(sql, values)
                 connection.close()
         except sqlite3.IntegrityError:
             return
+        after = self.python.rows() if is_python else self.command_rows()
+        tokens = [set(TOKEN.findall(repr(one))) for one in (rows, after)]
         self.steps.append(("python" if is_python else "cmd", sql, values))
-        tokens = lambda row: set(TOKEN.findall(repr(row)))
-        self.written |= dict.fromkeys(tokens(new) - tokens(before), len(self.steps))
-        self.replaced |= tokens(before) - tokens(new)
+        self.written |= tokens[1] - tokens[0]
+        self.replaced |= tokens[0] - tokens[1]
 
     # A history
 
@@ -148,33 +163,36 @@ class History:
         r = self.lots
         ddl = ";\n".join(d.own.create({d.name: d.name for d in self.datasets}, True) for d in self.datasets)
         if self.is_first:
-            self.python = Participant("python", self.location, "peer" if self.kind == "peers" else "writer", r, self.datasets)
+            self.python = Participant("python", self.location, "peer" if self.kind == "peers" else "writer", r, self.datasets, self.offset)
             for _ in range(r.randint(1, 8)):
                 self.statement(True)
-            if not self.python.rows():
-                self.python.edit("INSERT INTO people(id) VALUES('p1')", [], ("people", "p1"))
+            self.python.edit(*(self.fill if self.bulk else ("INSERT OR IGNORE INTO people(id) VALUES('p1')", [])))
             self.sync_python()
             self.run_command("join", "cmd.db", "cloud", "--name", "cmd", *(["--peer", "--shared-keys"] if self.kind == "peers" else []))
             self.sync_command()
             return
         connection = sqlite3.connect(self.db)
         connection.executescript(ddl)
+        if self.bulk:
+            connection.execute(*self.fill)
+            connection.commit()
         connection.close()
         for _ in range(r.choice([0, 5])):
             self.statement(False)
-        self.run_command("init", "cmd.db", "cloud", "--name", "cmd", "--shared-keys", "--timestamp", "tasks=updated_at",
-                         *(["--peers"] if self.kind == "peers" else ["--reader-edits", "all"]))
+        with open(os.path.join(self.folder, "datasets.json"), "wb") as file:
+            file.write(canonical({"formatVersion": 1, "datasets": [d.own_body for d in self.datasets]}))
+        self.run_command("init", "cmd.db", "cloud", "--name", "cmd", "--datasets", "datasets.json", "--shared-keys", *(["--peers"] if self.kind == "peers" else []))
         for _ in range(r.choice([1, 5])):
             self.statement(False)
         self.sync_command()
-        self.python = Participant("python", self.location, "peer" if self.kind == "peers" else "reader", r)
+        self.python = Participant("python", self.location, "peer" if self.kind == "peers" else "reader", r, offset=self.offset)
         self.sync_python()
         self.datasets = list(self.python.datasets.values())
 
     def run(self):
         r = self.lots
         self.set_up()
-        for _ in range(r.choice([5, 10, 20, 40])):
+        for _ in range(r.choice([5, 10, 20, 40, 80])):
             chance = r.random()
             if chance < 0.6:
                 self.statement()
@@ -197,30 +215,40 @@ class History:
         return int(max(os.listdir(os.path.join(self.location, "private/main/commits")))[:20])
 
     def judge(self):
-        rows, own = self.command_rows(), self.python.rows()
-        differing = [(k, rows.get(k), own.get(k)) for k in {**rows, **own} if rows.get(k) != own.get(k)]
+        rows, own, python = self.command_rows(), self.python.rows(), self.python
+        pending = json.loads(self.run_command("pending", "cmd.db", "--json"))
+        if any(pending[n] for n in ("waiting", "setAside", "sent")) or python.handed_over() or python.publishes and python.entries:
+            raise Fault("edits that were not decided", pending, *python.entries)
+        datasets = {d.name: d for d in self.datasets}       # what readers may not edit differs, on this reader alone
+        kept = {edit.key for _, edit in python.entries} | {
+            (e["dataset"], datasets[e["dataset"]].key_of(e["entityId"] if e["dataset"] == "people" else json.loads(e["entityId"]))) for e in pending["kept"]}
+        differing = [(k, rows.get(k), own.get(k)) for k in {**rows, **own} if rows.get(k) != own.get(k) and k not in kept]
         if differing:
             raise Fault("(key, the command's, Python's)", *differing)
-        if self.python.entries or any(self.python.state.get(k) != e for k, e in self.python.head.rows.items()):
-            raise Fault("edits of Python that were not decided", *self.python.entries)
         self.run_command("check", "cloud", "--all-versions")
-        pending = json.loads(self.run_command("pending", "cmd.db", "--json"))
-        if any(pending[n] for n in ("waiting", "setAside", "sent", "kept")):
-            raise Fault("pending", pending)
+        zone, files = Zone(self.location), python.files
+        for version in map(zone.version, zone.history.list()):
+            for table in map(version.table, version.tables()):
+                list(table.rows()), table.held()
+        for file in files.list("checkpoints"):
+            with open(os.path.join(files.folder, "checkpoints", file), "rb") as stream:
+                if stream.read() != files.checkpoint(zone.history, int(file[:20])):
+                    raise Fault("a checkpoint has other bytes than Python would write", file)
         connection = sqlite3.connect(self.db)
         journal, names = "", {n for n, in connection.execute("SELECT name FROM sqlite_schema")}
         dataset, lost = dict(connection.execute("SELECT id, dataset FROM snapsync_tracking")), set()
         for table, column in (("snapsync_conflicts", "loser"), ("snapsync_waiting", "entity"), ("snapsync_held", "entity")):
             journal += "\n".join(str(e) for e, in connection.execute(f"SELECT {column} FROM {table}")) if table in names else ""
-        held = {(dataset.get(d, d), str(key)) for table in ("snapsync_waiting", "snapsync_held") for d, key in connection.execute(f"SELECT dataset, key FROM {table}")}
-        if len(held) != len([k for k, e in self.python.state.items() if waits(e)]):
-            raise Fault("held", held, [k for k, e in self.python.state.items() if waits(e)])
+        held = {(dataset.get(d, d), key) for table in ("snapsync_waiting", "snapsync_held") for d, key in connection.execute(f"SELECT dataset, key FROM {table}")}
+        wanted = {(d, datasets[d].encoded(key) if isinstance(key, tuple) else key) for (d, key), e in python.state.items() if waits(e)}
+        if held != wanted and not kept:
+            raise Fault("(held by the command, by Python)", held - wanted, wanted - held)
         for file in glob.glob(os.path.join(glob.escape(self.db + ".snapsync-kept"), "**", "*.gz"), recursive=True):
             with gzip.open(file, "rt") as text:
                 journal += text.read()
         known = set(TOKEN.findall(repr(rows) + journal + repr(self.python.journal) + repr([e for e in self.python.state.values() if isinstance(e, Row)])))
-        if set(self.written) - known - self.replaced:
-            raise Fault("lost, and in no journal", *sorted(set(self.written) - known - self.replaced))
+        if self.written - known - self.replaced:
+            raise Fault("lost, and in no journal", *sorted(self.written - known - self.replaced))
 
 
 def main(command, seed, count):

@@ -298,17 +298,16 @@ class Participant(Device):
 
     # The application
 
-    def edit(self, sql, parameters, key, clock=None):
-        """Runs a statement that changes the row with a key, and notes what it did."""
+    def edit(self, sql, parameters):
+        """Runs a statement, and notes which rows it changed."""
         before = self.rows()
         self.database.execute(sql, parameters)
-        now = self.rows()
-        need({k for k in {**before, **now} if before.get(k) != now.get(k)} <= {key}, "the statement changes other rows")
-        dataset, stamp = self.datasets[key[0]], None
-        if key in now and dataset.stamp and now[key].get(dataset.stamp) != before.get(key, {}).get(dataset.stamp):
-            stamp = dataset.timestamp(now[key], 1 << 62)
-            stamp = None if stamp == EARLIEST else stamp
-        self.write(key, now.get(key), clock or self.clock() // MILLISECOND * MILLISECOND, stamp)
+        after, clock = self.rows(), self.clock() // MILLISECOND * MILLISECOND
+        for key in sorted((k for k in {**before, **after} if before.get(k) != after.get(k)), key=lambda k: (k in after, repr(k))):
+            dataset, row, stamp = self.datasets[key[0]], after.get(key), None
+            if row and dataset.stamp and row[dataset.stamp] != before.get(key, {}).get(dataset.stamp):
+                stamp = dataset.timestamp(row, clock)
+            self.write(key, row, clock, None if stamp == EARLIEST else stamp)
 
     def rows(self):
         """The application's tables."""
