@@ -64,7 +64,7 @@ class History:
         self.bulk = 300 if self.lots.random() < 0.1 else 0      # so many rows that the command writes change assets
         self.fill = ("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?) INSERT INTO people(id, name) SELECT 'q' || i, hex(randomblob(4000)) FROM n",
                      [self.bulk])
-        self.written, self.replaced = set(), set()
+        self.written, self.replaced, self.seen = {}, set(), set()     # `seen`: replaced on the other device
 
     # The two devices
 
@@ -128,11 +128,10 @@ class History:
         key = tuple(key) if len(key) > 1 else key[0]
         rows = self.python.rows() if is_python else self.command_rows()
         before, where = rows.get((dataset.name, key)), " AND ".join(f"{k} = ?" for k in dataset.key)
-        keys, columns, chance = list(key) if isinstance(key, tuple) else [key], list(dataset.table.columns), r.random()
+        keys, columns, chance = list(key) if isinstance(key, tuple) else [key], [c for c in dataset.schema.names if c not in dataset.key], r.random()
         if before is None or chance < 0.05:
-            new = {c: self.value(c) for c in columns}
             sql = f"INSERT{' OR REPLACE' if chance < 0.2 else ''} INTO {dataset.name} VALUES({', '.join('?' * (len(keys) + len(columns)))})"
-            values = [dataset.row(key, new).get(c) for c in dataset.schema.names]
+            values = [keys[dataset.key.index(c)] if c in dataset.key else self.value(c) for c in dataset.schema.names]
         elif chance < 0.25:
             sql, values = f"DELETE FROM {dataset.name} WHERE {where}", keys
         elif chance < 0.3:
@@ -154,8 +153,9 @@ class History:
         after = self.python.rows() if is_python else self.command_rows()
         tokens = [set(TOKEN.findall(repr(one))) for one in (rows, after)]
         self.steps.append(("python" if is_python else "cmd", sql, values))
-        self.written |= tokens[1] - tokens[0]
+        self.written |= dict.fromkeys(tokens[1] - tokens[0], is_python)
         self.replaced |= tokens[0] - tokens[1]
+        self.seen |= {t for t in tokens[0] - tokens[1] if self.written[t] != is_python}
 
     # A history
 
@@ -164,9 +164,9 @@ class History:
         ddl = ";\n".join(d.own.create({d.name: d.name for d in self.datasets}, True) for d in self.datasets)
         if self.is_first:
             self.python = Participant("python", self.location, "peer" if self.kind == "peers" else "writer", r, self.datasets, self.offset)
+            self.python.edit(*(self.fill if self.bulk else ("INSERT INTO people(id) VALUES('p1')", [])))
             for _ in range(r.randint(1, 8)):
                 self.statement(True)
-            self.python.edit(*(self.fill if self.bulk else ("INSERT OR IGNORE INTO people(id) VALUES('p1')", [])))
             self.sync_python()
             self.run_command("join", "cmd.db", "cloud", "--name", "cmd", *(["--peer", "--shared-keys"] if self.kind == "peers" else []))
             self.sync_command()
@@ -235,10 +235,15 @@ class History:
                 if stream.read() != files.checkpoint(zone.history, int(file[:20])):
                     raise Fault("a checkpoint has other bytes than Python would write", file)
         connection = sqlite3.connect(self.db)
-        journal, names = "", {n for n, in connection.execute("SELECT name FROM sqlite_schema")}
-        dataset, lost = dict(connection.execute("SELECT id, dataset FROM snapsync_tracking")), set()
+        journal, names, lost = "", {n for n, in connection.execute("SELECT name FROM sqlite_schema")}, repr(python.journal)
         for table, column in (("snapsync_conflicts", "loser"), ("snapsync_waiting", "entity"), ("snapsync_held", "entity")):
             journal += "\n".join(str(e) for e, in connection.execute(f"SELECT {column} FROM {table}")) if table in names else ""
+        if "snapsync_conflicts" in names:
+            for loser, columns in connection.execute("SELECT loser, columns FROM snapsync_conflicts WHERE loser IS NOT NULL AND columns IS NOT NULL"):
+                lost += repr([json.loads(loser).get(c) for c in json.loads(columns)])
+        if self.seen & set(TOKEN.findall(lost)) and not any("together" in d.own_body for d in self.datasets):
+            raise Fault("recorded as lost, but who replaced it had seen it", *self.seen & set(TOKEN.findall(lost)))
+        dataset = dict(connection.execute("SELECT id, dataset FROM snapsync_tracking"))
         held = {(dataset.get(d, d), key) for table in ("snapsync_waiting", "snapsync_held") for d, key in connection.execute(f"SELECT dataset, key FROM {table}")}
         wanted = {(d, datasets[d].encoded(key) if isinstance(key, tuple) else key) for (d, key), e in python.state.items() if waits(e)}
         if held != wanted and not kept:
@@ -247,8 +252,8 @@ class History:
             with gzip.open(file, "rt") as text:
                 journal += text.read()
         known = set(TOKEN.findall(repr(rows) + journal + repr(self.python.journal) + repr([e for e in self.python.state.values() if isinstance(e, Row)])))
-        if self.written - known - self.replaced:
-            raise Fault("lost, and in no journal", *sorted(self.written - known - self.replaced))
+        if set(self.written) - known - self.replaced:
+            raise Fault("lost, and in no journal", *sorted(set(self.written) - known - self.replaced))
 
 
 def main(command, seed, count):

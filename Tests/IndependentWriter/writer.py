@@ -66,19 +66,19 @@ class Dataset:
         self.type, self.stamp = self.own_body.get("recordType", self.name[0].upper() + self.name[1:] + "Data"), self.own_body.get("timestamp")
         need(not any("type" in c or c.get("column", c["name"]) != c["name"] for c in columns), "typed or renamed columns are not supported")
         self.schema = Schema([Column(c["name"], collation=c.get("collation")) for c in columns], self.key)
-        values, declared = tuple(n for n in self.schema.names if n not in self.key), {c["column"]: c["declared"] for c in self.own.structure}
+        values, declared = tuple(self.schema.names), {c["column"]: c["declared"] for c in self.own.structure}      # a column of the key has instants as well
         unique, together = [tuple(u["columns"]) for u in self.own.unique], self.own_body.get("together", [])
         references = [(r["columns"], r["parent"]) for r in self.own.references]
         groups = [values] if together == "row" else together + [u for u in unique if len(u) > 1] + [r for r, _ in references if len(r) > 1]
         messages, editable = self.own_body.get("messages", {}), None
         if not messages.get("rows"):
-            editable = (*messages.get("patch", ()), *(["delete"] if messages.get("delete") else ()))
+            editable = (*messages.get("patch", ()), *self.key, *(["delete"] if messages.get("delete") else ()))
             editable += (self.stamp,) if messages.get("patch") and self.stamp else ()
         self.table = Table(values, tuple(unique), tuple((c[0], parent) for c, parent in references if len(c) == 1), tuple(map(set, groups)),
                            "isOrphan" if declared.get("isOrphan") == "boolean" else None, editable)
 
     def split(self, row):
-        """A row's key and its other values."""
+        """A row's key, and the row with every column."""
         key = tuple(row[n] for n in self.key)
         return key if len(key) > 1 else key[0], {c: row.get(c) for c in self.table.columns}
 
@@ -103,9 +103,9 @@ class Dataset:
                 values[n] = int(value)
         return values[0] if len(values) == 1 and isinstance(values[0], (int, str)) else values
 
-    def row(self, key, values):
-        row = {**dict(zip(self.key, key if isinstance(key, tuple) else [key])), **values}
-        return {n: row[n] for n in self.schema.names if row.get(n) is not None}
+    def row(self, values):
+        """The columns that are not NULL, in order."""
+        return {n: values[n] for n in self.schema.names if values.get(n) is not None}
 
     def timestamp(self, values, limit):
         """A row's own timestamp, not after the container's."""
@@ -121,7 +121,7 @@ class Dataset:
         row = lambda values, held=False: Row(values, {}, 0, held)
         entries = {key: row(values) for key, values in map(self.split, table.rows())}
         entries |= {key: row(values, True) for key, values in map(self.split, table.held())}
-        deleted, times, limit = {}, collections.defaultdict(dict), micros(table.timestamp)
+        deleted, times, limits = {}, collections.defaultdict(dict), {}
         for asset in [table.data, *table.files]:
             with open(os.path.join(folder, asset["path"]), "rb") as file:
                 tail = json.loads(gzip.decompress(file.read()))
@@ -131,6 +131,7 @@ class Dataset:
             for key in (*keys, *deletions):
                 times.pop(key, None)
                 deleted.pop(key, None)
+                limits[key] = micros(tail["syncTimestamp"])
             deleted |= deletions
             lists = {"": tail.get("instants", []), 0: tail.get("born", []), **{(c,): found for c, found in tail.get("columns", {}).items()}}
             for kind, found in lists.items():
@@ -140,7 +141,7 @@ class Dataset:
                         if low <= self.encoded(key) <= high:
                             times[key][kind] = micros(e["at"]) if "at" in e else None
         for key, entry in entries.items():
-            stamp, found = self.timestamp(entry.values, limit), times.get(key, {})
+            stamp, found = self.timestamp(entry.values, limits[key]), times.get(key, {})
             found = {kind: stamp if at is None else at for kind, at in found.items()}
             rest = found.get("", stamp)
             entries[key] = entry._replace(instants={c: found.get((c,), rest) for c in entry.values}, born=found.get(0, rest))
@@ -158,7 +159,7 @@ class Dataset:
                 continue
             stamp, rest = self.timestamp(entry.values, sync), lots.choice(sorted(entry.instants.values()))
             short = lambda at: id + ("}" if at == stamp and self.stamp and key not in partial else f',"at":"{written(at)}"}}')
-            held += [json_row(self.row(key, entry.values))] if entry.held else []
+            held += [json_row(self.row(entry.values))] if entry.held else []
             instants += [f'{id},"at":"{written(rest)}"}}'] if rest != stamp else []
             born += [short(entry.born)] if entry.born != rest else []
             for column, at in entry.instants.items():
@@ -171,7 +172,7 @@ class Dataset:
     def snapshot(self, entries, sync, lots):
         """A snapshot asset and its index."""
         shown = [(key, e) for key, e in entries if isinstance(e, Row) and not e.held]
-        texts = [json_row(self.row(key, e.values)) for key, e in shown]
+        texts = [json_row(self.row(e.values)) for key, e in shown]
         sample = [len(text.encode()) for text in texts[:256]]
         limit = lots.choice([max(1, min(65536, 131072 // (max(1, sum(sample) // len(sample)) if sample else 1024))), 1, 2, 5])
         blocks, asset, raw_size = [], b"", 0
@@ -205,12 +206,12 @@ class Dataset:
         for key, entry in changed:
             old = before.get(key)
             if isinstance(entry, Row) and not entry.held:
-                text = json_row(self.row(key, entry.values))
+                text = json_row(self.row(entry.values))
                 if isinstance(old, Row) and not old.held and lots.random() < 0.7:
                     partial.add(key)
-                    new = {c: v for c, v in entry.values.items() if v != old.values[c]}
+                    new = {c: v for c, v in entry.values.items() if v != old.values[c] or c in self.key}
                     nulls = [json.dumps(c, ensure_ascii=False) for c, v in new.items() if v is None]
-                    text = "[" + ",".join([json_row(self.row(key, new)), *nulls]) + "]"
+                    text = "[" + ",".join([json_row(self.row(new)), *nulls]) + "]"
                 array.append("\n" + text)
         text = f'{{"syncTimestamp":"{written(sync)}","after":"{name}","{self.name}":[' + ",".join(array) + self.tail(changed, sync, lots, partial)
         return compressed(text.encode(), lots), len(text.encode())
@@ -328,7 +329,7 @@ class Participant(Device):
         for dataset in self.datasets.values():
             self.database.execute(f"DELETE FROM {name(dataset.own.table)}")
         for (table, key), values in wanted.items():
-            row = self.datasets[table].row(key, values)
+            row = self.datasets[table].row(values)
             self.database.execute(f"INSERT INTO {name(self.datasets[table].own.table)}({names(row)}) VALUES({', '.join('?' * len(row))})", list(row.values()))
         self.database.execute("COMMIT")
         self.database.execute("PRAGMA foreign_keys = ON")
@@ -462,7 +463,7 @@ class Participant(Device):
         at, base, there, values = micros(edit["at"]), edit.get("base"), self.head.rows.get(key), None
         if base:
             base = micros(base["deletedAt"]) if "deletedAt" in base else {
-                **dict.fromkeys(dataset.table.columns, micros(base["at"])), **{c["name"]: micros(c["at"]) for c in base.get("columns", []) if c["name"] not in dataset.key}}
+                **dict.fromkeys(dataset.table.columns, micros(base["at"])), **{c["name"]: micros(c["at"]) for c in base.get("columns", [])}}
         changed = {c["name"]: micros(c["at"]) for c in edit.get("columns", [])} or dict.fromkeys(dataset.table.columns, at)
         if "row" in edit:
             row, _ = dataset.schema.entity(edit["row"], 0)
@@ -499,7 +500,7 @@ class Participant(Device):
             editable, values = dataset.table.editable, edit.values
             if editable is not None and not set(values) <= set(editable):
                 body["part"], values = True, {c: v for c, v in values.items() if c in editable}
-            body["row"] = json_row(dataset.row(edit.key[1], values))
+            body["row"] = json_row(dataset.row(values))
             if set(edit.changed) != set(edit.values) or set(edit.changed.values()) != {edit.at}:
                 body["columns"] = listed(edit.changed, None)
         return {**body, **({"held": True} if edit.held else {}), **({"loose": True} if edit.loose else {})}
