@@ -374,7 +374,7 @@ class Participant(Device):
         self.report()
 
     def publish_version(self, before_commit):
-        prepared = self.prepare(self.mail(), self.clock())
+        prepared = self.prepare(self.mail(), self.clock()) or (None if self.version else (EMPTY, set()))
         if not prepared:
             return True
         (commit, lost), number, clock, lots = prepared, self.version + 1, self.clock(), self.lots
@@ -415,9 +415,10 @@ class Participant(Device):
             if not old:
                 described = "table." + dataset.name
                 saved[described] = {"name": described, "type": "SnapshotPin", "fields": {"description": field("string", dataset.text)}}
-        body = {"answered": commit.answered, "approvals": [], "cloud": history.cloud, "deleted": [], "device": self.name, "nonce": secrets.token_hex(8),
+        body = {"approvals": [], "cloud": history.cloud, "deleted": [], "device": self.name, "nonce": secrets.token_hex(8),
                 "number": number, "saved": [saved[n] for n in sorted(saved, key=str.encode)], "zone": self.files.zone, "clock": written(clock),
                 "timestamp": written(max(clock, micros_of(state.time) + MILLISECOND) if state else clock)}
+        body |= {"answered": commit.answered} if commit.answered else {}
         if state:
             body["parent"] = state.hash
             named = history.commit(state.number)[0].get("checkpoint")

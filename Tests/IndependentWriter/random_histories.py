@@ -1,7 +1,8 @@
-"""Random histories of two devices: one is the command, the other one writer.py. Usage: histories.py COMMAND [SEED] [HISTORIES]
+"""Random histories of two devices: one is the command, the other one writer.py. Usage: random_histories.py COMMAND [SEED] [HISTORIES]
 
 They are two peers, a writer and a reader, or a reader and a writer. Prints the seed of each history with a fault. With KEEP=1 its folder is kept, with STEPS=1 its steps are printed.
 """
+import collections
 import glob
 import gzip
 import json
@@ -16,7 +17,7 @@ import tempfile
 import time
 import traceback
 
-from writer import Dataset, Participant, Zone, canonical
+from writer import EARLIEST, Dataset, Participant, Zone, canonical
 from rules import Row, waits
 
 TOKEN = re.compile(r"#\d+#")
@@ -64,7 +65,8 @@ class History:
         self.bulk = 300 if self.lots.random() < 0.1 else 0      # so many rows that the command writes change assets
         self.fill = ("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?) INSERT INTO people(id, name) SELECT 'q' || i, hex(randomblob(4000)) FROM n",
                      [self.bulk])
-        self.written, self.replaced, self.seen = {}, set(), set()     # `seen`: replaced on the other device
+        self.written, self.replaced, self.seen = {}, set(), set()      # texts. `seen`: replaced on the device that had not written them
+        self.cells, self.inserted, self.touched = {}, collections.Counter(), {True: set(), False: set()}      # the columns of rows in which a text was, and which each device changed
 
     # The two devices
 
@@ -151,6 +153,14 @@ class History:
         except sqlite3.IntegrityError:
             return
         after = self.python.rows() if is_python else self.command_rows()
+        for key in {**rows, **after}:
+            old, new = rows.get(key) or {}, after.get(key) or {}
+            changed = [c for c in {**old, **new} if old.get(c) != new.get(c) or not old or not new]
+            self.touched[is_python] |= {(*key, c) for c in changed}
+            self.inserted[key] += not old
+            for c in changed:
+                for token in TOKEN.findall(repr(new.get(c))):
+                    self.cells.setdefault(token, set()).add((is_python, (*key, c)))
         tokens = [set(TOKEN.findall(repr(one))) for one in (rows, after)]
         self.steps.append(("python" if is_python else "cmd", sql, values))
         self.written |= dict.fromkeys(tokens[1] - tokens[0], is_python)
@@ -187,11 +197,11 @@ class History:
         self.sync_command()
         self.python = Participant("python", self.location, "peer" if self.kind == "peers" else "reader", r, offset=self.offset)
         self.sync_python()
-        self.datasets = list(self.python.datasets.values())
 
     def run(self):
         r = self.lots
         self.set_up()
+        self.tables = self.python.datasets
         for _ in range(r.choice([5, 10, 20, 40, 80])):
             chance = r.random()
             if chance < 0.6:
@@ -215,18 +225,8 @@ class History:
         return int(max(os.listdir(os.path.join(self.location, "private/main/commits")))[:20])
 
     def judge(self):
-        rows, own, python = self.command_rows(), self.python.rows(), self.python
-        pending = json.loads(self.run_command("pending", "cmd.db", "--json"))
-        if any(pending[n] for n in ("waiting", "setAside", "sent")) or python.handed_over() or python.publishes and python.entries:
-            raise Fault("edits that were not decided", pending, *python.entries)
-        datasets = {d.name: d for d in self.datasets}       # what readers may not edit differs, on this reader alone
-        kept = {edit.key for _, edit in python.entries} | {
-            (e["dataset"], datasets[e["dataset"]].key_of(e["entityId"] if e["dataset"] == "people" else json.loads(e["entityId"]))) for e in pending["kept"]}
-        differing = [(k, rows.get(k), own.get(k)) for k in {**rows, **own} if rows.get(k) != own.get(k) and k not in kept]
-        if differing:
-            raise Fault("(key, the command's, Python's)", *differing)
         self.run_command("check", "cloud", "--all-versions")
-        zone, files = Zone(self.location), python.files
+        zone, files = Zone(self.location), self.python.files
         for version in map(zone.version, zone.history.list()):
             for table in map(version.table, version.tables()):
                 list(table.rows()), table.held()
@@ -235,25 +235,81 @@ class History:
                 if stream.read() != files.checkpoint(zone.history, int(file[:20])):
                     raise Fault("a checkpoint has other bytes than Python would write", file)
         connection = sqlite3.connect(self.db)
-        journal, names, lost = "", {n for n, in connection.execute("SELECT name FROM sqlite_schema")}, repr(python.journal)
-        for table, column in (("snapsync_conflicts", "loser"), ("snapsync_waiting", "entity"), ("snapsync_held", "entity")):
-            journal += "\n".join(str(e) for e, in connection.execute(f"SELECT {column} FROM {table}")) if table in names else ""
-        if "snapsync_conflicts" in names:
-            for loser, columns in connection.execute("SELECT loser, columns FROM snapsync_conflicts WHERE loser IS NOT NULL AND columns IS NOT NULL"):
-                lost += repr([json.loads(loser).get(c) for c in json.loads(columns)])
-        if self.seen & set(TOKEN.findall(lost)) and not any("together" in d.own_body for d in self.datasets):
-            raise Fault("recorded as lost, but who replaced it had seen it", *self.seen & set(TOKEN.findall(lost)))
-        dataset = dict(connection.execute("SELECT id, dataset FROM snapsync_tracking"))
-        held = {(dataset.get(d, d), key) for table in ("snapsync_waiting", "snapsync_held") for d, key in connection.execute(f"SELECT dataset, key FROM {table}")}
-        wanted = {(d, datasets[d].encoded(key) if isinstance(key, tuple) else key) for (d, key), e in python.state.items() if waits(e)}
-        if held != wanted and not kept:
-            raise Fault("(held by the command, by Python)", held - wanted, wanted - held)
+        self.judge_rows(connection)
+        self.judge_instants(connection)
+        self.judge_losses(connection)
+        connection.close()
+
+    def judge_rows(self, connection):
+        """Every edit is decided, and the tables and the held rows are equal. What readers may not edit differs, on this reader alone."""
+        pending, python, own, found = json.loads(self.run_command("pending", "cmd.db", "--json")), self.python, self.python.rows(), self.command_rows()
+        if any(pending[n] for n in ("waiting", "setAside", "sent")) or python.handed_over() or python.publishes and python.entries:
+            raise Fault("edits that were not decided", pending, *python.entries)
+        kept = {edit.key for _, edit in python.entries}
+        kept |= {(e["dataset"], self.tables[e["dataset"]].key_of(e["entityId"] if e["dataset"] == "people" else json.loads(e["entityId"]))) for e in pending["kept"]}
+        kept |= {k for k, e in python.head.rows.items() if kept and waits(e)}       # they may fit beside these
+        differing = [(k, found.get(k), own.get(k)) for k in {**found, **own} if found.get(k) != own.get(k) and k not in kept]
+        if differing:
+            raise Fault("(key, the command's row, Python's)", *differing)
+        held = {one for table in ("snapsync_waiting", "snapsync_held") for one in self.keys(connection, f"SELECT dataset, key FROM {table}")}
+        wanted = {self.stored(k) for k, e in python.state.items() if waits(e)}
+        if held != wanted and not any("patch" in d.own_body.get("messages", {}) for d in self.datasets):
+            raise Fault("held by the command, by Python", held - wanted, wanted - held)
+
+    def judge_instants(self, connection):
+        """The command has read the same instants, insertions and deletions of the version as Python."""
+        stored = {}
+        for one, (at, rest, born, columns) in self.keys(connection, "SELECT dataset, key, at, rest, born, columns FROM snapsync_instants", True):
+            stored[one] = json.loads(columns) if columns else {}, at if columns is None else rest, born
+        gone = {one: at for one, (at,) in self.keys(connection, "SELECT dataset, key, at FROM snapsync_tombstones", True)}
+        for key, entry in self.python.head.rows.items():
+            if not isinstance(entry, Row):
+                found, wanted = gone.pop(self.stored(key), None), entry.at
+            else:
+                stamp = self.tables[key[0]].timestamp(entry.values, 1 << 62)
+                columns, rest, born = stored.pop(self.stored(key), ({}, stamp, stamp))
+                found = {c: max(columns.get(c, rest), EARLIEST) for c in entry.values}, max(rest if born is None else born, EARLIEST)
+                wanted = entry.instants, entry.born
+            if found != wanted:
+                raise Fault("instants of the version, as the command and as Python has read them", key, found, wanted)
+        if stored or gone:
+            raise Fault("instants of the command without a row in the version", stored, gone)
+
+    def judge_losses(self, connection):
+        """Each value that a statement wrote is in a table, was replaced where it was seen, or is recorded as lost, with a reason for that."""
+        python, names = self.python, {n for n, in connection.execute("SELECT name FROM sqlite_schema")}
+        kept, journal, lost = repr([e for e in python.state.values() if isinstance(e, Row)] + [self.command_rows()]), repr(python.journal), repr(python.journal)
+        for table in ("snapsync_waiting", "snapsync_held"):
+            kept += "".join(str(e) for e, in connection.execute(f"SELECT entity FROM {table}"))
+        for loser, columns in connection.execute("SELECT loser, columns FROM snapsync_conflicts WHERE loser IS NOT NULL") if "snapsync_conflicts" in names else ():
+            journal += loser
+            lost += repr([json.loads(loser).get(c) for c in json.loads(columns)]) if columns else ""
         for file in glob.glob(os.path.join(glob.escape(self.db + ".snapsync-kept"), "**", "*.gz"), recursive=True):
             with gzip.open(file, "rt") as text:
                 journal += text.read()
-        known = set(TOKEN.findall(repr(rows) + journal + repr(self.python.journal) + repr([e for e in self.python.state.values() if isinstance(e, Row)])))
-        if set(self.written) - known - self.replaced:
-            raise Fault("lost, and in no journal", *sorted(set(self.written) - known - self.replaced))
+        missing = set(self.written) - self.replaced - set(TOKEN.findall(kept))
+        if missing - set(TOKEN.findall(journal)):
+            raise Fault("lost, and in no journal", *missing - set(TOKEN.findall(journal)))
+        # A device may have inserted its own row again while that was held.
+        alone = {t for t in missing if not any(self.group(cell) & self.touched[not author] or self.inserted[cell[:2]] > 1 for author, cell in self.cells[t])}
+        if alone:
+            raise Fault("lost, although only its author edited the column", *alone)
+        if self.seen & set(TOKEN.findall(lost)) and not any("together" in d.own_body for d in self.datasets):
+            raise Fault("recorded as lost, although the device that replaced it had seen it", *self.seen & set(TOKEN.findall(lost)))
+
+    def keys(self, connection, sql, more=False):
+        """Rows of a table of the command: the key as it stores it, and with `more` the other columns."""
+        names = dict(connection.execute("SELECT id, dataset FROM snapsync_tracking"))
+        for dataset, key, *rest in connection.execute(sql):
+            yield ((names.get(dataset, dataset), key), rest) if more else (names.get(dataset, dataset), key)
+
+    def stored(self, key):
+        """A key as the tables of the command have it."""
+        return key[0], self.tables[key[0]].encoded(key[1]) if isinstance(key[1], tuple) else key[1]
+
+    def group(self, cell):
+        table, key, column = cell
+        return {(table, key, c) for c in self.tables[table].table.group({column})}
 
 
 def main(command, seed, count):
