@@ -75,7 +75,7 @@ torture: setup ## thousands of random histories, eight processes that are killed
 	$(SWIFT) build --build-tests $(OPTIMISED)
 	SNAPSYNC_TORTURE=$(HISTORIES) $(SWIFT) test --skip-build $(OPTIMISED) --filter "PeerProcessesTests|HostileFileTests"
 	SNAPSYNC_TORTURE=$(SIMULATIONS) $(SWIFT) test --skip-build $(OPTIMISED) --filter "SnapshotSyncTests.SimulationTests|ChangedCloudTests"
-	SNAPSYNC_TORTURE=1 $(SWIFT) test --skip-build $(OPTIMISED) --filter "PowerCutTests|RepairCutTests|EveryDamageTests|snapsyncTests.FaultTests|ThreeWaysTests|RandomHistoryTests|ReadMarkTests|LastWriteWinsTests|RandomVersionsTests"
+	SNAPSYNC_TORTURE=1 $(SWIFT) test --skip-build $(OPTIMISED) --filter "PowerCutTests|RepairCutTests|EveryDamageTests|snapsyncTests.FaultTests|ThreeWaysTests|RandomHistoryTests|ReadMarkTests|LastWriteWinsTests|RandomVersionsTests|SecondWriterTests"
 	SNAPSYNC_TORTURE=1 $(SWIFT) test --skip-build $(OPTIMISED) --filter "ChangedBlocksTests|BlockReuseTests|EncodedKeyTests|RewrittenTableTests|SnapshotFormatTests.DamageTests|BucketFaultTests|SchemaUpdateTests|ArrivingFileTests|SecretsTests|KeyFileTests|CompositeKeyTests|ColumnInstantTests|PlanBeforeEnablingTests|RandomStatementTests"
 
 # Without DEPTH, a sample. DEPTH=6: all histories of six steps, more random ones, every interleaving of the log (which needs spin), and mutants.

@@ -1,6 +1,7 @@
 """Random histories of two devices: one is the command, the other one writer.py. Usage: random_histories.py COMMAND [SEED] [HISTORIES]
 
-They are two peers, a writer and a reader, or a reader and a writer. Prints the seed of each history with a fault. With KEEP=1 its folder is kept, with STEPS=1 its steps are printed.
+They are two peers, or a writer and a reader of either kind. Prints the seed of each history with a fault. With KEEP=1 its folder is kept, with STEPS=1
+its steps are printed. A seed makes the same steps again, unless both sync at once or a value depends on the clock.
 """
 import collections
 import glob
@@ -26,8 +27,8 @@ VALUES = [0, -1, 2**63 - 1, -2**63, 0.5, -1e-5, 1.7976931348623157e308, float("-
 
 
 def described(name, columns, primary, unique=(), references=(), on_delete="noAction", **more):
-    """A description of a table. Each column is its name and its declared type, with ! behind it for NOT NULL."""
-    declared = [(c, kind.rstrip("!"), "!" in kind) for c, kind in columns]
+    """A description of a table. `columns`: the names with the declared types, with ! behind it for NOT NULL."""
+    declared = [(c, kind.rstrip("!"), "!" in kind) for c, kind in columns.items()]
     return {
         "formatVersion": 1,
         "dataset": {"name": name, "table": name, "key": primary[0] if len(primary) == 1 else primary, "columns": [{"name": c} for c, _, _ in declared],
@@ -36,17 +37,22 @@ def described(name, columns, primary, unique=(), references=(), on_delete="noAct
             "autoincrement": False, "columns": [{"collation": "binary", "column": c, "declared": kind, "notNull": required} for c, kind, required in declared],
             "primaryKey": primary, "strict": False, "withoutRowid": len(primary) > 1,
             "unique": [{"columns": list(u), "collations": ["binary"] * len(u)} for u in unique],
-            "references": [{"columns": [c], "onDelete": on_delete, "onUpdate": "noAction", "parent": parent, "parentColumns": ["id"]} for c, parent in references]}}
+            "references": [{"columns": [c], "onDelete": on_delete, "onUpdate": "noAction", "parent": parent, "parentColumns": ["id"]}
+                           for c, parent in references]}}
 
 
 def tables(lots, readers_edit):
     """Three tables: a text key and a UNIQUE column, an integer key with a reference and a timestamp, and a key of two columns."""
-    messages = lambda *patch: {"messages": lots.choice([{"rows": True}, {"rows": True}, {"patch": list(patch), "delete": lots.random() < 0.5}])} if readers_edit else {}
+    def messages(*patch):
+        policy = lots.choice([{"rows": True}, {"rows": True}, {"patch": list(patch), "delete": lots.random() < 0.5}])
+        return {"messages": policy} if readers_edit else {}
+
     together = lots.choice([{}, {}, {"together": "row"}, {"together": [["title", "note"]]}])
-    people = described("people", [("id", "text!"), ("name", "text"), ("mail", "text"), ("isOrphan", "boolean")], ["id"], [("mail",)], **messages("name", "mail"))
-    tasks = described("tasks", [("id", "integer"), ("title", "text"), ("note", "untyped"), ("owner", "text"), ("updated_at", "text")], ["id"], [],
-                      [("owner", "people")], lots.choice(["noAction", "setNull", "cascade"]), timestamp="updated_at", **together, **messages("note"))
-    pairs = described("pairs", [("a", "text!"), ("b", "untyped!"), ("x", "integer"), ("y", "integer"), ("value", "untyped")], ["a", "b"], [("x", "y")], **messages("x", "value"))
+    people = described("people", {"id": "text!", "name": "text", "mail": "text", "isOrphan": "boolean"}, ["id"], [("mail",)], **messages("name", "mail"))
+    tasks = described("tasks", {"id": "integer", "title": "text", "note": "untyped", "owner": "text", "updated_at": "text"}, ["id"], [], [("owner", "people")],
+                      lots.choice(["noAction", "setNull", "cascade"]), timestamp="updated_at", **together, **messages("note"))
+    pairs = described("pairs", {"a": "text!", "b": "untyped!", "x": "integer", "y": "integer", "value": "untyped"}, ["a", "b"], [("x", "y")],
+                      **messages("x", "value"))
     return [Dataset(canonical(one).decode()) for one in (people, tasks, pairs)]
 
 
@@ -63,16 +69,19 @@ class History:
         self.datasets = tables(self.lots, self.kind != "peers")
         self.offset = self.lots.choice([0, 0, 0, 3600, -3600]) * 1_000_000      # of Python's clock
         self.bulk = 300 if self.lots.random() < 0.1 else 0      # so many rows that the command writes change assets
-        self.fill = ("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?) INSERT INTO people(id, name) SELECT 'q' || i, hex(randomblob(4000)) FROM n",
-                     [self.bulk])
+        self.fill = ("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)"
+                     " INSERT INTO people(id, name) SELECT 'q' || i, hex(randomblob(4000)) FROM n", [self.bulk])
         self.written, self.replaced, self.seen = {}, set(), set()      # texts. `seen`: replaced on the device that had not written them
-        self.cells, self.inserted, self.touched = {}, collections.Counter(), {True: set(), False: set()}      # the columns of rows in which a text was, and which each device changed
+        # The columns of rows in which a text was, how often a row was inserted, and which columns each device changed.
+        self.cells, self.inserted, self.touched = {}, collections.Counter(), {True: set(), False: set()}
 
     # The two devices
 
+    def environment(self):
+        return {k: v for k, v in os.environ.items() if not k.startswith("SNAPSYNC")} | {"HOME": self.folder}
+
     def run_command(self, *arguments):
-        environment = {k: v for k, v in os.environ.items() if not k.startswith("SNAPSYNC")} | {"HOME": self.folder}
-        done = subprocess.run([self.command, *arguments], cwd=self.folder, env=environment, capture_output=True, text=True)
+        done = subprocess.run([self.command, *arguments], cwd=self.folder, env=self.environment(), capture_output=True, text=True)
         if done.returncode:
             raise Fault("the command failed", arguments, done.returncode, done.stdout, done.stderr)
         return done.stdout
@@ -85,6 +94,16 @@ class History:
         self.steps.append(("python", "sync", race))
         hooks = [self.race] if race else []
         self.python.sync(lambda: hooks.pop()() if hooks else None)
+
+    def sync_both(self):
+        """Both at once: either may lose the race."""
+        self.steps.append(("both", "sync"))
+        with subprocess.Popen([self.command, "sync", "cmd.db", "--quiet"], cwd=self.folder, env=self.environment(), stderr=subprocess.PIPE) as other:
+            time.sleep(self.lots.random() * 0.1)
+            self.python.sync()
+            errors = other.communicate()[1]
+        if other.returncode:
+            raise Fault("the command failed", "sync", other.returncode, errors)
 
     def race(self):
         """The command publishes while the Python program is about to."""
@@ -120,7 +139,9 @@ class History:
 
     def key(self, dataset):
         r = self.lots
-        return {"people": lambda: [f"p{r.randint(1, 5)}" if not self.bulk or r.random() < 0.5 else f"q{r.randint(1, self.bulk)}"], "tasks": lambda: [r.randint(1, 5)], "pairs": lambda: [r.choice("ab"), r.choice([1, 2.5, "x", b"\0"])]}[dataset.name]()
+        if dataset.name == "people":
+            return [f"q{r.randint(1, self.bulk)}" if self.bulk and r.random() < 0.5 else f"p{r.randint(1, 5)}"]
+        return [r.randint(1, 5)] if dataset.name == "tasks" else [r.choice("ab"), r.choice([1, 2.5, "x", b"\0"])]
 
     def statement(self, is_python=None):
         """One random statement on one device. SQLite may refuse it."""
@@ -191,7 +212,8 @@ class History:
             self.statement(False)
         with open(os.path.join(self.folder, "datasets.json"), "wb") as file:
             file.write(canonical({"formatVersion": 1, "datasets": [d.own_body for d in self.datasets]}))
-        self.run_command("init", "cmd.db", "cloud", "--name", "cmd", "--datasets", "datasets.json", "--shared-keys", *(["--peers"] if self.kind == "peers" else []))
+        roles = ["--peers"] if self.kind == "peers" else []
+        self.run_command("init", "cmd.db", "cloud", "--name", "cmd", "--datasets", "datasets.json", "--shared-keys", *roles)
         for _ in range(r.choice([1, 5])):
             self.statement(False)
         self.sync_command()
@@ -206,10 +228,12 @@ class History:
             chance = r.random()
             if chance < 0.6:
                 self.statement()
-            elif chance < 0.8:
+            elif chance < 0.65:
+                self.sync_both()
+            elif chance < 0.82:
                 self.sync_command()
             else:
-                self.sync_python(race=self.kind != "reader" and self.kind == "peers" and r.random() < 0.2)
+                self.sync_python(race=self.kind == "peers" and r.random() < 0.2)
         newest = None
         for _ in range(8):
             self.sync_python()
@@ -246,7 +270,8 @@ class History:
         if any(pending[n] for n in ("waiting", "setAside", "sent")) or python.handed_over() or python.publishes and python.entries:
             raise Fault("edits that were not decided", pending, *python.entries)
         kept = {edit.key for _, edit in python.entries}
-        kept |= {(e["dataset"], self.tables[e["dataset"]].key_of(e["entityId"] if e["dataset"] == "people" else json.loads(e["entityId"]))) for e in pending["kept"]}
+        for e in pending["kept"]:
+            kept.add((e["dataset"], self.tables[e["dataset"]].key_of(e["entityId"] if e["dataset"] == "people" else json.loads(e["entityId"]))))
         kept |= {k for k, e in python.head.rows.items() if kept and waits(e)}       # they may fit beside these
         differing = [(k, found.get(k), own.get(k)) for k in {**found, **own} if found.get(k) != own.get(k) and k not in kept]
         if differing:
@@ -265,6 +290,7 @@ class History:
         for key, entry in self.python.head.rows.items():
             if not isinstance(entry, Row):
                 found, wanted = gone.pop(self.stored(key), None), entry.at
+                stored.pop(self.stored(key), None)      # of a reader's edit that may not restore the row
             else:
                 stamp = self.tables[key[0]].timestamp(entry.values, 1 << 62)
                 columns, rest, born = stored.pop(self.stored(key), ({}, stamp, stamp))
@@ -281,7 +307,8 @@ class History:
         kept, journal, lost = repr([e for e in python.state.values() if isinstance(e, Row)] + [self.command_rows()]), repr(python.journal), repr(python.journal)
         for table in ("snapsync_waiting", "snapsync_held"):
             kept += "".join(str(e) for e, in connection.execute(f"SELECT entity FROM {table}"))
-        for loser, columns in connection.execute("SELECT loser, columns FROM snapsync_conflicts WHERE loser IS NOT NULL") if "snapsync_conflicts" in names else ():
+        conflicts = connection.execute("SELECT loser, columns FROM snapsync_conflicts WHERE loser IS NOT NULL") if "snapsync_conflicts" in names else ()
+        for loser, columns in conflicts:
             journal += loser
             lost += repr([json.loads(loser).get(c) for c in json.loads(columns)]) if columns else ""
         for file in glob.glob(os.path.join(glob.escape(self.db + ".snapsync-kept"), "**", "*.gz"), recursive=True):
@@ -291,11 +318,13 @@ class History:
         if missing - set(TOKEN.findall(journal)):
             raise Fault("lost, and in no journal", *missing - set(TOKEN.findall(journal)))
         # A device may have inserted its own row again while that was held.
-        alone = {t for t in missing if not any(self.group(cell) & self.touched[not author] or self.inserted[cell[:2]] > 1 for author, cell in self.cells[t])}
+        again = {t for t, cells in self.cells.items() if any(self.inserted[cell[:2]] > 1 for _, cell in cells)}
+        alone = {t for t in missing - again if not any(self.group(cell) & self.touched[not author] for author, cell in self.cells[t])}
         if alone:
             raise Fault("lost, although only its author edited the column", *alone)
-        if self.seen & set(TOKEN.findall(lost)) and not any("together" in d.own_body for d in self.datasets):
-            raise Fault("recorded as lost, although the device that replaced it had seen it", *self.seen & set(TOKEN.findall(lost)))
+        known = (self.seen - again) & set(TOKEN.findall(lost))
+        if known and not any("together" in d.own_body for d in self.datasets):
+            raise Fault("recorded as lost, although the device that replaced it had seen it", *known)
 
     def keys(self, connection, sql, more=False):
         """Rows of a table of the command: the key as it stores it, and with `more` the other columns."""
@@ -321,7 +350,8 @@ def main(command, seed, count):
             history.run()
         except Exception as error:
             failures += 1
-            print(f"seed {number}: Python is {history.kind}{', and first' if history.is_first else ''}:", *(error.args if isinstance(error, Fault) else [traceback.format_exc()]), sep="\n  ")
+            what = error.args if isinstance(error, Fault) else [traceback.format_exc()]
+            print(f"seed {number}: Python is {history.kind if history else 'absent'}:", *what, sep="\n  ")
             for step in history.steps if os.environ.get("STEPS") else ():
                 print("   ", *step)
             if os.environ.get("KEEP"):

@@ -27,7 +27,7 @@ from snapsync_reader.assets import HEAD, Index, digest
 from snapsync_reader.export import Description, json_row, name, names
 from snapsync_reader.files import need
 from snapsync_reader.history import unwrap
-from snapsync_reader.rows import Column, Schema, instant, key_text, load, unbase64
+from snapsync_reader.rows import Column, Schema, instant, key_text, load, quoted, unbase64
 
 EPOCH = instant("1970-01-01T00:00:00.000Z")
 EARLIEST, MILLISECOND = -EPOCH, 1000
@@ -166,8 +166,8 @@ class Dataset:
                 if at != rest:
                     columns[column].append(short(at))
         lists = [f',"{n}":[{",".join(found)}]' for n, found in (("held", held), ("deletions", deleted), ("instants", instants), ("born", born)) if found]
-        lists += [',"columns":{' + ",".join(f"{json.dumps(c, ensure_ascii=False)}:[{','.join(columns[c])}]" for c in sorted(columns, key=str.encode)) + "}"] if columns else []
-        return "\n]" + "".join(lists) + "}\n"
+        named = [f"{quoted(c)}:[{','.join(columns[c])}]" for c in sorted(columns, key=str.encode)]
+        return "\n]" + "".join(lists) + (f',"columns":{{{",".join(named)}}}' if named else "") + "}\n"
 
     def snapshot(self, entries, sync, lots):
         """A snapshot asset and its index."""
@@ -199,10 +199,8 @@ class Dataset:
         return asset, Index._text({**index, **({"timestamp": self.stamp} if self.stamp else {})}), raw_size
 
     def changes(self, before, after, name, sync, lots):
-        """A change asset from one version to the next, or None if the change cannot be stated by one."""
+        """A change asset from one version to the next. `name`: that of the asset with which the version before ends."""
         changed, partial, array = [(key, e) for key, e in after if before.get(key) != e], set(), []
-        if set(before) - {key for key, _ in after}:
-            return None
         for key, entry in changed:
             old = before.get(key)
             if isinstance(entry, Row) and not entry.held:
@@ -210,7 +208,7 @@ class Dataset:
                 if isinstance(old, Row) and not old.held and lots.random() < 0.7:
                     partial.add(key)
                     new = {c: v for c, v in entry.values.items() if v != old.values[c] or c in self.key}
-                    nulls = [json.dumps(c, ensure_ascii=False) for c, v in new.items() if v is None]
+                    nulls = [quoted(c) for c, v in new.items() if v is None]
                     text = "[" + ",".join([json_row(self.row(new)), *nulls]) + "]"
                 array.append("\n" + text)
         text = f'{{"syncTimestamp":"{written(sync)}","after":"{name}","{self.name}":[' + ",".join(array) + self.tail(changed, sync, lots, partial)
@@ -339,7 +337,7 @@ class Participant(Device):
     # Syncing
 
     def take(self, published=None):
-        """Imports the newest version, if there is one that this device does not have. `published`: this device's own commit, which must be that one."""
+        """Imports the newest version, if there is one that this device does not have. `published`: the commit that this device has put in place."""
         zone = Zone(self.files.root)
         numbers = zone.history.list()
         if not numbers or numbers[-1] == self.version:
@@ -353,16 +351,12 @@ class Participant(Device):
             self.schema = {n: d.table for n, d in self.datasets.items()}
             self.open_database() if is_new else None
         rows = {(n, key): e for n, table in tables.items() for key, e in self.datasets[n].read(table, self.files.folder).items()}
-        commit = Commit(self.cloud_state_author(zone), rows, self.cloud_state.answered)
-        if published:
+        commit = Commit(zone.history.commit(version.number)[0]["device"], rows, self.cloud_state.answered)
+        if published and version.number == self.intent[0]:
             need(commit[1:3] == published[1:3], f"the version that was read back is not the one that was written: {difference(commit, published)}")
             commit = published
-        intent = {self.intent[0] - 1: None} if self.intent else {}
-        self.take_in({**intent, version.number - 1: commit}, version.number)
+        self.take_in({**({self.intent[0] - 1: published} if self.intent else {}), version.number - 1: commit}, version.number)
         self.fill()
-
-    def cloud_state_author(self, zone):
-        return zone.history.commit(zone.history.list()[-1])[0]["device"]
 
     def sync(self, before_commit=lambda: None):
         """Imports, and publishes or sends a message. `before_commit` runs when a commit is about to be put in place."""
@@ -374,64 +368,66 @@ class Participant(Device):
         self.report()
 
     def publish_version(self, before_commit):
+        """Publishes the device's edits and those of readers. False: another device has published the number, so import and try again."""
         prepared = self.prepare(self.mail(), self.clock()) or (None if self.version else (EMPTY, set()))
         if not prepared:
             return True
-        (commit, lost), number, clock, lots = prepared, self.version + 1, self.clock(), self.lots
+        (commit, lost), number, clock, state = prepared, self.version + 1, self.clock(), self.cloud_state
         self.intent = (number, commit, lost)
-        saved, zone = {}, Zone(self.files.root)
-        state, history = self.cloud_state, zone.history
+        saved, made, history = {}, [], Zone(self.files.root).history
         for dataset in self.datasets.values():
-            old = state.records.get(dataset.record, {"fields": {}})["fields"] if state else {}
+            old = state.records.get(dataset.record, {}).get("fields") if state else None
             before, rows = ({k[1]: e for k, e in rows.items() if k[0] == dataset.name} for rows in (self.head.rows, commit.rows))
-            if old and before == rows:
-                continue
-            entries = sorted(rows.items(), key=lambda e: dataset.encoded(e[0]))
-            tracked = [at for e in rows.values() for at in ([e.at] if isinstance(e, Tombstone) else [*e.instants.values(), e.born])]
-            sync = max([clock, *tracked, *([micros(old["syncTimestamp"]["value"]) + MILLISECOND] if old else [])])
-            folder, nonce = f"assets/{dataset.record}", secrets.token_hex(4)
-            base, kind, fields = f"{folder}/{number:020}-{nonce}", lots.choice(["snapshot", "both", "changes", "changes"]), {}
-            files = old.get("changeFiles", field("list", []))["value"] if old else []
-            change = None
-            if old and kind != "snapshot":
-                last = ([old["dataFile"]] + files)[-1]["value"]["path"].split("/")[-1].removesuffix(".json.gz").removesuffix(".changes")
-                change = dataset.changes(before, entries, last, sync, lots)
-            if change:
-                path = base + ".changes.json.gz"
-                need(self.files.put(f"{self.files.zone}/{path}", change[0]), "a change asset's name is taken")
-                change = field("asset", {"path": path, "size": len(change[0]), "rawSize": change[1], "sha256": digest(change[0])})
-            if change and kind == "changes":
-                fields = {"dataFile": old["dataFile"], "changeFiles": field("list", [*files, change])}
-            else:
-                asset, index, raw_size = dataset.snapshot(entries, sync, lots)
-                need(self.files.put(f"{self.files.zone}/{base}.index.json", index), "an index's name is taken")
-                need(self.files.put(f"{self.files.zone}/{base}.json.gz", asset), "an asset's name is taken")
-                stated = {"path": base + ".json.gz", "size": len(asset), "rawSize": raw_size, "sha256": digest(asset)}
-                fields = {"dataFile": field("asset", {**stated, "index": {"size": len(index), "sha256": digest(index)}})}
-                fields |= {"changeFile": change} if change else {}
-            count = sum(isinstance(e, Row) and not e.held for e in rows.values())
-            fields |= {"recordCount": field("integer", count), "syncTimestamp": field("date", written(sync))}
-            saved[dataset.record] = {"name": dataset.record, "type": dataset.type, "fields": fields}
+            if not old or before != rows:
+                fields, files = self.made(dataset, old, before, rows, number, clock)
+                saved[dataset.record], made = {"name": dataset.record, "type": dataset.type, "fields": fields}, made + files
             if not old:
                 described = "table." + dataset.name
                 saved[described] = {"name": described, "type": "SnapshotPin", "fields": {"description": field("string", dataset.text)}}
-        body = {"approvals": [], "cloud": history.cloud, "deleted": [], "device": self.name, "nonce": secrets.token_hex(8),
-                "number": number, "saved": [saved[n] for n in sorted(saved, key=str.encode)], "zone": self.files.zone, "clock": written(clock),
-                "timestamp": written(max(clock, micros_of(state.time) + MILLISECOND) if state else clock)}
+        body = {"approvals": [], "clock": written(clock), "cloud": history.cloud, "deleted": [], "device": self.name, "nonce": secrets.token_hex(8),
+                "number": number, "saved": [saved[n] for n in sorted(saved, key=str.encode)], "zone": self.files.zone,
+                "timestamp": written(max(clock, state.time - EPOCH + MILLISECOND) if state else clock)}
         body |= {"answered": commit.answered} if commit.answered else {}
         if state:
-            body["parent"] = state.hash
             named = history.commit(state.number)[0].get("checkpoint")
             if state.number - (named["number"] if named else 0) >= 16:
                 data = self.files.checkpoint(history, state.number)
                 need(self.files.put(f"{self.files.zone}/checkpoints/{state.number:020}.json", data), "another checkpoint is in place")
                 named = {"number": state.number, "sha256": digest(data)}
-            body |= {"checkpoint": named} if named else {}
+            body |= {"parent": state.hash, **({"checkpoint": named} if named else {})}
+        for path, data in made:
+            need(self.files.put(f"{self.files.zone}/{path}", data), "an asset's name is taken")
         before_commit()
         if not self.files.put(f"{self.files.zone}/commits/{number:020}.json", checksummed("commit", body)):
+            for path, _ in made:
+                os.unlink(os.path.join(self.files.folder, path))
             return False
         self.take(commit)
         return True
+
+    def made(self, dataset, old, before, rows, number, clock):
+        """The fields of a dataset's record in the next version, and the files that they name. `old`: the fields of the version before."""
+        entries, lots = sorted(rows.items(), key=lambda e: dataset.encoded(e[0])), self.lots
+        tracked = [at for e in rows.values() for at in ([e.at] if isinstance(e, Tombstone) else [*e.instants.values(), e.born])]
+        sync = max([clock, *tracked, *([micros(old["syncTimestamp"]["value"]) + MILLISECOND] if old else [])])
+        base, files, change = f"assets/{dataset.record}/{number:020}-{secrets.token_hex(4)}", [], None
+        kind = lots.choice(["snapshot", "both", "changes", "changes"])
+        earlier = old.get("changeFiles", field("list", []))["value"] if old else []
+        if old and kind != "snapshot":
+            last = [old["dataFile"], *earlier][-1]["value"]["path"].split("/")[-1].removesuffix(".json.gz").removesuffix(".changes")
+            data, raw_size = dataset.changes(before, entries, last, sync, lots)
+            files = [(base + ".changes.json.gz", data)]
+            change = field("asset", {"path": base + ".changes.json.gz", "size": len(data), "rawSize": raw_size, "sha256": digest(data)})
+        if change and kind == "changes":
+            fields = {"dataFile": old["dataFile"], "changeFiles": field("list", [*earlier, change])}
+        else:
+            asset, index, raw_size = dataset.snapshot(entries, sync, lots)
+            files += [(base + ".index.json", index), (base + ".json.gz", asset)]
+            stated = {"path": base + ".json.gz", "size": len(asset), "rawSize": raw_size, "sha256": digest(asset)}
+            fields = {"dataFile": field("asset", {**stated, "index": {"size": len(index), "sha256": digest(index)}})}
+            fields |= {"changeFile": change} if change else {}
+        count = sum(isinstance(e, Row) and not e.held for e in rows.values())
+        return {**fields, "recordCount": field("integer", count), "syncTimestamp": field("date", written(sync))}, files
 
     def report(self, nonce=None):
         """States the version that this device has. Earlier reports are removed."""
@@ -451,8 +447,11 @@ class Participant(Device):
         found = {}
         for sender in self.files.list("messages"):
             for file in self.files.list(f"messages/{sender}"):
-                with open(os.path.join(self.files.folder, "messages", sender, file), "rb") as stream:
-                    body = unwrap(stream.read(), "message", False)[0]
+                try:
+                    with open(os.path.join(self.files.folder, "messages", sender, file), "rb") as stream:
+                        body = unwrap(stream.read(), "message", False)[0]
+                except FileNotFoundError:       # its sender has removed it
+                    continue
                 need((body["sender"], body["id"], body["zone"]) == (sender, file.removesuffix(".json"), self.files.zone), "a message of another place")
                 need(body["body"]["device"] == sender and body["body"]["format"] == 1, "a message of another form")
                 found.setdefault(sender, {}).update((e["number"], self.received(e)) for e in body["body"]["edits"])
@@ -507,9 +506,6 @@ class Participant(Device):
         return {**body, **({"held": True} if edit.held else {}), **({"loose": True} if edit.loose else {})}
 
 
-def micros_of(moment):
-    return moment - EPOCH
-
-
 def difference(found, wanted):
-    return [(k, found.rows.get(k), wanted.rows.get(k)) for k in {**found.rows, **wanted.rows} if found.rows.get(k) != wanted.rows.get(k)] or (found.answered, wanted.answered)
+    rows = [(k, found.rows.get(k), wanted.rows.get(k)) for k in {**found.rows, **wanted.rows} if found.rows.get(k) != wanted.rows.get(k)]
+    return rows or (found.answered, wanted.answered)
