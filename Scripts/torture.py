@@ -26,6 +26,7 @@ KINDS = [
     ("rules of merging", 1, 1000, "python3 -B Tests/Model/histories.py {seed} {count}", r"(\d+) random histories"),
     ("command beside the rules", 4, 40, "python3 -B Tests/Model/command.py {program} {seed} {count}", r"(\d+) histories"),
     ("what must not matter", 2, 20, "python3 -B Tests/Model/relations.py {program} {seed} {count} bucket", r"(\d+) pairs"),
+    ("second writer", 2, 20, "python3 -B Tests/IndependentWriter/random_histories.py {program} {seed} {count}", r"(\d+) histories"),
     ("statements, by SQL alone", 2, 1, "{tests:RandomStatementTests}", TESTED),
     ("simulated devices and disks", 2, 100, "{tests:SnapshotSyncTests.SimulationTests|ChangedCloudTests}", r"simulated histories: (\d+) had"),
     ("random versions and edits", 2, 1, "{tests:RandomHistoryTests|ThreeWaysTests|ReadMarkTests|LastWriteWinsTests|RandomVersionsTests|ChangedBlocksTests|BlockReuseTests|"
@@ -42,6 +43,8 @@ KINDS = [
     ("faulty answers, bucket", 1, 1, "{tests:BucketFaultTests}", TESTED),
     ("power cuts, every one", 2, 1, "{tests:PowerCutTests|RepairCutTests|SealedCutTests|StaleHandleTests}", TESTED),
     ("damage, every bit and length", 2, 1, "{tests:EveryDamageTests|SnapshotFormatTests.DamageTests}", TESTED),
+    ("forged zones", 2, 40, "python3 -B Tests/Threats/forge_zones.py {program} {seed} {count}", r"(\d+) zones"),
+    ("exchanged links", 1, 1, "python3 -B Tests/Threats/swap_links.py {program} {seed} 200", r"(\d+) runs"),
     ("hostile files and secrets", 1, 1, "{tests:HostileFileTests|ArrivingFileTests|SecretsTests|KeyFileTests}", TESTED),
     ("parsers", 2, 1, "FUZZ_SECONDS=10 Scripts/fuzz.sh all 1000000000", r"number_of_executed_units: (\d+)"),
     ("file systems and tools", 1, 1, "Tests/Transports/run.sh {program}", r"\d s  (passed)"),
