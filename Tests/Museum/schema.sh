@@ -47,3 +47,16 @@ row_of_a_rebuilt_table_stays_its_own() {
     lost '"of a" lost'
     lost '"a" lost'
 }
+
+value_in_a_column_that_the_device_gets_later_is_kept() {
+    peers "CREATE TABLE t(id TEXT PRIMARY KEY NOT NULL, v TEXT); INSERT INTO t VALUES('1', 'x')"
+    sql a "ALTER TABLE t ADD COLUMN n TEXT; UPDATE t SET n = 'changed' WHERE id = '1'; INSERT INTO t VALUES('2', 'y', 'inserted')"
+    sync a
+    ends 78 snapsync sync b.db
+    is b "SELECT id FROM t" 1 2
+    later b "DELETE FROM t; ALTER TABLE t ADD COLUMN n TEXT"
+    sync b a
+    all "SELECT count(*) FROM t" 0
+    lost changed
+    lost inserted
+}

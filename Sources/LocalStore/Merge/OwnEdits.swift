@@ -54,12 +54,12 @@ package final class OwnEdits: EditSource {
     /// The rows of which the import writes only these columns. The others are as they were here.
     private var partial: [RowPlace: Set<Int>] = [:]
     private let first: Set<Int>
-    /// The positions of the datasets that had left the zone and are in it again: this device has seen nothing of what the version says of their rows.
-    package var rejoined: Set<Int> = []
+    /// The columns of each dataset of which this device has seen nothing: its table got them after a version did, or the dataset had left the zone.
+    package var unseen: [Int: Set<Int>] = [:]
     private var db: Database { transaction.db }
 
     /// Differs from every instant of a version.
-    private static let unseen = Instant.earliest.advanced(byMicroseconds: -1)
+    private static let never = Instant.earliest.advanced(byMicroseconds: -1)
     private static let bases = "temp.snapsync_bases"
     private static let gone = "temp.snapsync_bases_gone"
 
@@ -267,7 +267,7 @@ package final class OwnEdits: EditSource {
             if !first.contains(part.index), change.isOfVersion || seen.row != nil && change.born == seen.born(own: nil) {
                 .row(
                     columns.enumerated().map { column, one in
-                        rejoined.contains(part.index) ? Self.unseen : decided?.instant(of: column) ?? seen.columns[one.name.exact] ?? own
+                        unseen[part.index]?.contains(column) == true ? Self.never : decided?.instant(of: column) ?? seen.columns[one.name.exact] ?? own
                     })
             } else {
                 try deletion(of: change.key, id: part.id).map { .deleted($0) } ?? .nothing

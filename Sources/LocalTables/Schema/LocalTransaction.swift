@@ -145,15 +145,8 @@ package final class LocalTransaction {
 
     // MARK: - What the tracking and its tables are, for whoever reads them
 
-    private static let trackingTableCount = """
-        SELECT count(*) FROM (\(LocalTable.trackingTables.map { "SELECT '\($0.name)' AS name" }.joined(separator: " UNION ALL "))) x
-        WHERE EXISTS (SELECT 1 FROM pragma_table_list(x.name) WHERE schema = 'main' AND type = 'table')
-        """
-
     /// Whether all tracking tables exist.
-    package func hasTrackingTables() throws -> Bool {
-        try KeyedStatement(db, Self.trackingTableCount).integer() == Int64(LocalTable.trackingTables.count)
-    }
+    package func hasTrackingTables() throws -> Bool { try db.hasTables(LocalTable.trackingTables.map(\.name)) }
 
     /// The number that stands for a dataset in the tables of the change tracking; nil if the dataset is not tracked.
     package func trackingID(_ schema: DatasetSchema) throws -> Int64? {

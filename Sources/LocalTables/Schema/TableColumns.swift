@@ -155,10 +155,16 @@ extension Database {
     /// Whether a table of that name exists, as this transaction sees the database.
     ///
     /// GRDB's `tableExists` caches its answer until this connection changes the schema, but other programs change it too.
-    package func hasTable(_ name: String) throws -> Bool {
-        // In SQLite's schema in memory: sqlite_schema has no index.
-        try KeyedStatement(self, "SELECT EXISTS (SELECT 1 FROM pragma_table_list(?) WHERE schema = 'main' AND type <> 'view')").bind(.text(name))
-            .integer() == 1
+    package func hasTable(_ name: String) throws -> Bool { try hasTables([name]) }
+
+    /// Whether tables of all these names exist.
+    package func hasTables(_ names: [String]) throws -> Bool {
+        // A statement reads the schema again if another program changed it. `pragma_table_list` compiles each view of the application whose columns SQLite
+        // does not know, for one name as well.
+        _ = try KeyedStatement(self, "SELECT 1 FROM main.sqlite_schema LIMIT 1").integer()
+        return names.allSatisfy { name in
+            !name.utf8.contains(0) && sqlite3_table_column_metadata(sqliteConnection, "main", name, nil, nil, nil, nil, nil, nil) == SQLITE_OK
+        }
     }
 }
 

@@ -57,7 +57,10 @@ final class ImportMerge {
             transaction, of: datasets, .json, first: Set(datasets.indices.filter { first.names.contains(datasets[$0].name) }), isNeeded: !needed.isEmpty,
             // An edit of a dataset that is gone stays an edit of this device's table.
             decided: transaction.sentEdits.all(upTo: answered).filter { $0.dataset.map { !absent.contains($0.exact) } ?? true })
-        own?.rejoined = Set(datasets.indices.filter { returned.contains(datasets[$0].name.exact) })
+        for (index, schema) in datasets.enumerated() {
+            let names = try transaction.state.unseenColumns(of: schema), isBack = returned.contains(schema.name.exact)
+            own?.unseen[index] = Set(schema.columns.indices.filter { isBack || names.contains(schema.columns[$0].name.exact) })
+        }
         // What others wrote before the dataset left, its publisher need not have seen.
         for one in incoming where ledger.publishes && returned.contains(one.schema.name.exact) {
             replaced.append(try StashedRows(transaction, one.schema, table: "snapsync_returning_\(replaced.count)"))
