@@ -16,10 +16,10 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 # Name, ceiling, goal.
 CEILINGS = [
-    ("lines of Sources", 70_893, 58_000),
+    ("lines of Sources", 70_894, 58_000),
     ("lines of Sources without comments", 52_465, 44_000),
     ("files of Sources", 535, 600),
-    ("lines of the largest module", 7_785, 8_000),
+    ("lines of the largest module", 7_788, 8_000),
     ("files of the largest module", 59, 80),
     ("folders of a module in a cycle", 0, 0),
     ("functions with three unlabelled parameters", 0, 0),

@@ -55,7 +55,7 @@ package final class OwnEdits: EditSource {
     private var partial: [RowPlace: Set<Int>] = [:]
     private let first: Set<Int>
     /// The columns of each dataset of which this device has seen nothing: its table got them after a version did, or the dataset had left the zone.
-    package var unseen: [Int: Set<Int>] = [:]
+    package var unseen: [Set<Int>] = []
     private var db: Database { transaction.db }
 
     /// Differs from every instant of a version.
@@ -267,7 +267,7 @@ package final class OwnEdits: EditSource {
             if !first.contains(part.index), change.isOfVersion || seen.row != nil && change.born == seen.born(own: nil) {
                 .row(
                     columns.enumerated().map { column, one in
-                        unseen[part.index]?.contains(column) == true ? Self.never : decided?.instant(of: column) ?? seen.columns[one.name.exact] ?? own
+                        !unseen.isEmpty && unseen[part.index].contains(column) ? Self.never : decided?.instant(of: column) ?? seen.columns[one.name.exact] ?? own
                     })
             } else {
                 try deletion(of: change.key, id: part.id).map { .deleted($0) } ?? .nothing

@@ -159,8 +159,7 @@ extension Database {
 
     /// Whether tables of all these names exist.
     package func hasTables(_ names: [String]) throws -> Bool {
-        // A statement reads the schema again if another program changed it. `pragma_table_list` compiles each view of the application whose columns SQLite
-        // does not know, for one name as well.
+        // Reads the schema again if another program changed it. `pragma_table_list` would compile each view whose columns SQLite does not know.
         _ = try KeyedStatement(self, "SELECT 1 FROM main.sqlite_schema LIMIT 1").integer()
         return names.allSatisfy { name in
             !name.utf8.contains(0) && sqlite3_table_column_metadata(sqliteConnection, "main", name, nil, nil, nil, nil, nil, nil) == SQLITE_OK

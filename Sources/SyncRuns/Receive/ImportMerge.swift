@@ -57,9 +57,9 @@ final class ImportMerge {
             transaction, of: datasets, .json, first: Set(datasets.indices.filter { first.names.contains(datasets[$0].name) }), isNeeded: !needed.isEmpty,
             // An edit of a dataset that is gone stays an edit of this device's table.
             decided: transaction.sentEdits.all(upTo: answered).filter { $0.dataset.map { !absent.contains($0.exact) } ?? true })
-        for (index, schema) in datasets.enumerated() {
+        own?.unseen = try datasets.map { schema in
             let names = try transaction.state.unseenColumns(of: schema), isBack = returned.contains(schema.name.exact)
-            own?.unseen[index] = Set(schema.columns.indices.filter { isBack || names.contains(schema.columns[$0].name.exact) })
+            return Set(schema.columns.indices.filter { isBack || names.contains(schema.columns[$0].name.exact) })
         }
         // What others wrote before the dataset left, its publisher need not have seen.
         for one in incoming where ledger.publishes && returned.contains(one.schema.name.exact) {
