@@ -3,10 +3,10 @@
 
 usage: check_judge.py SNAPSYNC
 """
-import collections, os, shutil, signal, sys, tempfile
+import collections, os, shutil, sys, tempfile
 
 import forge_zones
-from forge_zones import Judge
+from forge_zones import Judge, heed_alarms
 
 # What the faulty command does after a sync of the reader; what the judge finds.
 FAULTS = [
@@ -38,8 +38,7 @@ sys.exit(status)
 
 
 def main():
-    def stop(*_): raise TimeoutError()
-    signal.signal(signal.SIGALRM, stop)
+    heed_alarms()
     forge_zones.SECONDS = 5
     forge_zones.SHARES = collections.defaultdict(int, reader=1)
     folder = tempfile.mkdtemp(prefix="snapsync-judge-")

@@ -17,7 +17,7 @@ What must hold:
 import argparse, collections, contextlib, inspect, json, os, random, re, shutil, signal, sqlite3, subprocess, sys, tempfile, time, unicodedata
 
 import lies
-from zone import Zone, text
+from zone import Zone
 
 CODES = {0, 65, 66, 69, 75, 77, 78}
 BYTES, SECONDS = 256 << 20, 60
@@ -167,7 +167,7 @@ def is_clean(shown):
 class Judge:
     def __init__(self, command, seed, is_signed, folder, keep=None):
         self.is_signed, self.folder, self.keep, self.seed = is_signed, folder, keep, seed
-        self.codes, self.told = collections.Counter(), collections.Counter()
+        self.codes, self.unwritten = collections.Counter(), collections.Counter()
         self.lies = {name: one for name, one in vars(lies).items() if inspect.isfunction(one) and list(inspect.signature(one).parameters) == ["zone", "random"]}
         self.base = base(os.path.join(folder, "base"), command, is_signed)
         self.keys = {}
@@ -205,9 +205,9 @@ class Judge:
                 zone.save()
                 self.forged = zone
                 return names
-            except (AttributeError, KeyError, TypeError, ValueError, IndexError, UnicodeError, OverflowError, Exception) as problem:
-                if "--why" in sys.argv: print(number, names, repr(problem))
+            except Exception as problem:
                 # A lie that cannot be written down: another one.
+                self.unwritten[repr(problem)] += 1
                 shutil.rmtree(scene.zone)
                 shutil.copytree(self.base.zone, scene.zone)
         raise Wrong("no zone was made")
@@ -333,6 +333,13 @@ class Judge:
         return problems
 
 
+def heed_alarms():
+    """Lets an alarm end a wait; a process that a thread of the tests starts has its signals blocked."""
+    def stop(*_): raise TimeoutError()
+    signal.signal(signal.SIGALRM, stop)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGALRM])
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("command")
@@ -342,10 +349,8 @@ def main():
     parser.add_argument("--only", help="the name of one lie")
     parser.add_argument("--first", type=int, default=0, help="the number of the first zone")
     parser.add_argument("--keep", help="a folder for the scenes in which something is wrong")
-    parser.add_argument("--why", action="store_true", help="print why a lie could not be written")
     arguments = parser.parse_args()
-    def stop(*_): raise TimeoutError()
-    signal.signal(signal.SIGALRM, stop)
+    heed_alarms()
     memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     folder, begin = tempfile.mkdtemp(prefix="snapsync-forged-", dir=memory), time.monotonic()
     counts, wrong = collections.Counter(), []
@@ -359,6 +364,7 @@ def main():
         print("seed %d: %d zones, %d runs, %d problems, %.0f s" % (arguments.seed, arguments.count, sum(judge.codes.values()), len(wrong), time.monotonic() - begin))
         print("  " + ", ".join("%s %d" % one for one in sorted(counts.items())))
         for name in dict.fromkeys(name for name, _ in judge.codes): print("  %-10s %s" % (name, ", ".join("%d: %d" % (code, count) for (one, code), count in sorted(judge.codes.items()) if one == name)))
+        if arguments.only: print("  not written: %s" % judge.unwritten.most_common(3))
         # Where nothing is refused or nothing is taken, the forger does not reach what is read.
         taken = {code for (name, code) in judge.codes if name == "reader"}
         sys.exit(0 if not wrong and (arguments.count < 20 or {0, 65} <= taken) else 1)

@@ -1,7 +1,7 @@
 """What a forger changes in a zone (zone.py): one thing, at the level of meaning. Each function takes the zone and a random.Random."""
-import copy, json, os
+import copy, json
 
-from zone import Asset, instant, moment, plain, sha, text
+from zone import Asset, sha, text
 
 # Texts that are SQL, markup, a shell's or a terminal's commands, places of other files, or names that others have.
 TEXTS = [

@@ -8,7 +8,7 @@ remove no file there, and take no row from there. With --without-openat2, as on 
 """
 import argparse, collections, copy, ctypes, os, random, shutil, signal, sqlite3, sys, tempfile, time
 
-from forge_zones import CODES, Scene
+from forge_zones import CODES, Scene, heed_alarms
 from zone import Zone
 
 EXCHANGE, HERE = 2, -100
@@ -113,8 +113,7 @@ def main():
     parser.add_argument("runs", type=int)
     parser.add_argument("--without-openat2", action="store_true")
     arguments = parser.parse_args()
-    def stop(*_): raise TimeoutError()
-    signal.signal(signal.SIGALRM, stop)
+    heed_alarms()
     # Not each file system exchanges a folder and a link; the one in memory does.
     memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     folder, chance = tempfile.mkdtemp(prefix="snapsync-links-", dir=memory), random.Random(arguments.seed)

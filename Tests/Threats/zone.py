@@ -42,12 +42,6 @@ def instant(moment):
 def moment(shown): return datetime.datetime.fromisoformat(shown.replace("Z", "+00:00")).replace(tzinfo=None)
 
 
-def plain(record):
-    """The values of a record's fields, without their types."""
-    def value(field): return [value(one) for one in field["value"]] if field["type"] == "list" else field["value"]
-    return {name: value(field) for name, field in record["fields"].items()}
-
-
 class Asset:
     """A snapshot asset or a change asset: its header, entities and lists, and what its index states."""
 
