@@ -72,8 +72,8 @@ class History:
         self.fill = ("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)"
                      " INSERT INTO people(id, name) SELECT 'q' || i, hex(randomblob(4000)) FROM n", [self.bulk])
         self.written, self.replaced, self.seen = {}, set(), set()      # texts. `seen`: replaced on the device that had not written them
-        # The columns of rows in which a text was, how often a row was inserted, and which columns each device changed.
-        self.cells, self.inserted, self.touched = {}, collections.Counter(), {True: set(), False: set()}
+        # The columns of rows in which a text was, how often a row was inserted and deleted, and which columns each device changed.
+        self.cells, self.inserted, self.deleted, self.touched = {}, collections.Counter(), collections.Counter(), {True: set(), False: set()}
 
     # The two devices
 
@@ -179,6 +179,7 @@ class History:
             changed = [c for c in {**old, **new} if old.get(c) != new.get(c) or not old or not new]
             self.touched[is_python] |= {(*key, c) for c in changed}
             self.inserted[key] += not old
+            self.deleted[key] += not new
             for c in changed:
                 for token in TOKEN.findall(repr(new.get(c))):
                     self.cells.setdefault(token, set()).add((is_python, (*key, c)))
@@ -317,8 +318,8 @@ class History:
         missing = set(self.written) - self.replaced - set(TOKEN.findall(kept))
         if missing - set(TOKEN.findall(journal)):
             raise Fault("lost, and in no journal", *missing - set(TOKEN.findall(journal)))
-        # A device may have inserted its own row again while that was held.
-        again = {t for t, cells in self.cells.items() if any(self.inserted[cell[:2]] > 1 for _, cell in cells)}
+        # A device may have inserted its own row again while that was held, or deleted a row again that had been restored.
+        again = {t for t, cells in self.cells.items() if any(max(self.inserted[cell[:2]], self.deleted[cell[:2]]) > 1 for _, cell in cells)}
         alone = {t for t in missing - again if not any(self.group(cell) & self.touched[not author] for author, cell in self.cells[t])}
         if alone:
             raise Fault("lost, although only its author edited the column", *alone)
