@@ -48,7 +48,7 @@ import Testing
         private func torture(
             _ script: String, _ sample: [String], in scenarios: [String] = scenarios, at location: SourceLocation = #_sourceLocation
         ) async throws {
-            let words = [Repository.path("Tests/Faults/\(script)"), BuiltCommand.path()] + sample + scenarios.flatMap { ["--only", $0] }
+            let words = try [Repository.path("Tests/Faults/\(script)"), BuiltCommand.path()] + sample + scenarios.flatMap { ["--only", $0] }
             let run = try await ProgramRun.long("python3", words)
             #expect(run.status == 0, "\(run.text)\(run.errorText)", sourceLocation: location)
         }
