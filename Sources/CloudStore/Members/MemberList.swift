@@ -84,7 +84,7 @@ package struct MemberList: Hashable, Sendable {
             )
         }
         guard member.role.mayPublish else {
-            throw Self.untrusted(place, "\(device), which signed the commit, was a \(member.role.rawValue), which does not publish")
+            throw Self.untrusted(place, "\(device), which signed the commit, had the role \(member.role.rawValue), which does not publish")
         }
     }
 }
