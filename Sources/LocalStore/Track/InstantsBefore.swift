@@ -32,7 +32,7 @@ struct InstantsBefore {
         var isOfRule = false
         /// The published instant.
         var seen: Int64?
-        /// The instant of an unpublished change, if it must be taken into account.
+        /// The instant of an unpublished change, or of a held row that was sent and is not tracked, if it must be taken into account.
         var own: Int64?
     }
 
@@ -88,7 +88,7 @@ extension InstantsBefore.Known {
     func look(
         _ tracked: (at: Int64, base: Int64?, sequence: Int64)?, replacing old: Int64?, clock: Int64, _ latestSent: (Int64) throws -> Int64?
     ) throws -> InstantsBefore.Replaced {
-        guard let (own, base, sequence) = tracked else { return InstantsBefore.Replaced(seen: published ?? readable(old, clock)) }
+        guard let (own, base, sequence) = tracked else { return .init(seen: published ?? readable(old, clock), own: try latestSent(.max)) }
         // A change that a rule made has its own instant as its base: that one is not published.
         let isOfRule = base == own
         let seen = [isOfRule ? nil : base, published].compactMap(\.self).max()
