@@ -117,7 +117,7 @@ import Testing
         try scene.succeed("sync watch.db")
         try scene.keepCloud()
         for name in ["laptop", "watch", "shelf"] {
-            let says = name == "watch" ? "watch, which signed the commit, was a reader" : "\(name), which signed the commit, was no member"
+            let says = name == "watch" ? "watch, which signed the commit, had the role reader" : "\(name), which signed the commit, was no member"
             try scene.restoreCloud()
             try scene.forge("k = keys_of('\(name)'); put(following('\(name)', k), k)")
             try scene.refuse("sync watch.db", exit: 65, saying: [says], watching: ["watch.db"])

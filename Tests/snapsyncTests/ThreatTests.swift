@@ -35,7 +35,7 @@ import Testing
         try scene.succeed("sync watch.db")
         try scene.keepCloud()
         for (name, signer, says) in [
-            ("watch", "watch", "watch, which signed the commit, was a reader"), ("shelf", "shelf", "observer, which does not publish"),
+            ("watch", "watch", "watch, which signed the commit, had the role reader"), ("shelf", "shelf", "observer, which does not publish"),
             ("phone", "watch", "by another key than phone's"),
         ] {
             try scene.restoreCloud()
