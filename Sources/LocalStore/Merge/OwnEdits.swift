@@ -55,7 +55,7 @@ package final class OwnEdits: EditSource {
     private var partial: [RowPlace: Set<Int>] = [:]
     private let first: Set<Int>
     /// The columns of each dataset of which this device has seen nothing: its table got them after a version did, or the dataset had left the zone.
-    package var unseen: [Set<Int>] = []
+    package var unseen: [Set<Int>]
     private var db: Database { transaction.db }
 
     /// Differs from every instant of a version.
@@ -80,7 +80,7 @@ package final class OwnEdits: EditSource {
         self.datasets = datasets
         self.codec = codec
         links = try DatasetLinks(transaction, datasets)
-        touched = datasets.map { _ in [] }
+        (touched, unseen) = (datasets.map { _ in [] }, datasets.map { _ in [] })
         for (index, schema) in datasets.enumerated() {
             guard try transaction.changeLog.hasChanges(of: schema), let id = try transaction.trackingID(schema) else { continue }
             parts.append(Part(index: index, schema: schema, id: id, rows: try StashedRows(transaction, schema, table: "snapsync_edits_\(index)")))
@@ -267,7 +267,7 @@ package final class OwnEdits: EditSource {
             if !first.contains(part.index), change.isOfVersion || seen.row != nil && change.born == seen.born(own: nil) {
                 .row(
                     columns.enumerated().map { column, one in
-                        !unseen.isEmpty && unseen[part.index].contains(column) ? Self.never : decided?.instant(of: column) ?? seen.columns[one.name.exact] ?? own
+                        unseen[part.index].contains(column) ? Self.never : decided?.instant(of: column) ?? seen.columns[one.name.exact] ?? own
                     })
             } else {
                 try deletion(of: change.key, id: part.id).map { .deleted($0) } ?? .nothing
