@@ -32,6 +32,7 @@ KINDS = [
     ("random versions and edits", 2, 1, "{tests:RandomHistoryTests|ThreeWaysTests|ReadMarkTests|LastWriteWinsTests|RandomVersionsTests|ChangedBlocksTests|BlockReuseTests|"
      "EncodedKeyTests|RewrittenTableTests|PartialEntityTests|SchemaUpdateTests|CompositeKeyTests|ColumnInstantTests|PlanBeforeEnablingTests|RebaseTests}", TESTED),
     ("eight peers, killed", 1, 1, "{tests:PeerProcessesTests}", TESTED),
+    ("eight peers without pause", 1, 1, "python3 -B Scripts/contention.py {program} --edits 40", r"peers, (\d+) runs"),
     ("kills at system calls", 2, 1, "python3 -B Tests/Faults/kill_everywhere.py {program} --seed {seed} --sample 40", KILLED),
     ("kills, sealed zones", 1, 1, "python3 -B Tests/Faults/kill_sealed.py {program} --seed {seed} --sample 20", KILLED),
     ("kills, readers' edits", 1, 1, "python3 -B Tests/Faults/kill_edits.py {program} --seed {seed} --sample 20", KILLED),
@@ -44,6 +45,7 @@ KINDS = [
     ("power cuts, every one", 2, 1, "{tests:PowerCutTests|RepairCutTests|SealedCutTests|StaleHandleTests}", TESTED),
     ("damage, every bit and length", 2, 1, "{tests:EveryDamageTests|SnapshotFormatTests.DamageTests}", TESTED),
     ("forged zones", 2, 40, "python3 -B Tests/Threats/forge_zones.py {program} {seed} {count}", r"(\d+) zones"),
+    ("forged zones, signed", 1, 20, "$(python3 Tests/Signatures/interpreter.py) -B Tests/Threats/forge_zones.py {program} {seed} {count} --signed", r"(\d+) zones"),
     ("exchanged links", 1, 1, "python3 -B Tests/Threats/swap_links.py {program} {seed} 200", r"(\d+) runs"),
     ("hostile files and secrets", 1, 1, "{tests:HostileFileTests|ArrivingFileTests|SecretsTests|KeyFileTests}", TESTED),
     ("parsers", 2, 1, "FUZZ_SECONDS=10 Scripts/fuzz.sh all 1000000000", r"number_of_executed_units: (\d+)"),
@@ -89,6 +91,7 @@ def main():
     file = PLACE / "counts.json"
     counts = json.loads(file.read_text()) if file.exists() else {}
     kinds = [kind for kind in KINDS if options.only in kind[0]]
+    if not kinds: parser.error(f"no kind's name contains {options.only}; there are: {'; '.join(kind[0] for kind in KINDS)}")
     tonight = {kind[0]: [0.0, 0, 0] for kind in kinds}
     end = time.monotonic() + options.hours * 3600
     while time.monotonic() < end:

@@ -1,7 +1,7 @@
 """Random histories of two devices: one is the command, the other one writer.py. Usage: random_histories.py COMMAND [SEED] [HISTORIES]
 
-They are two peers, or a writer and a reader of either kind. Prints the seed of each history with a fault. With KEEP=1 its folder is kept, with STEPS=1
-its steps are printed. A seed makes the same steps again, unless both sync at once or a value depends on the clock.
+They are two peers, or a writer and a reader of either kind; see Tests/Model/series.py. A seed makes the same steps again, unless both sync at once or a value
+depends on the clock.
 """
 import collections
 import glob
@@ -10,16 +10,15 @@ import json
 import os
 import random
 import re
-import shutil
 import sqlite3
 import subprocess
 import sys
-import tempfile
 import time
-import traceback
 
 from writer import EARLIEST, Dataset, Participant, Zone, canonical
 from rules import Row, waits
+import series
+from series import Fault
 
 TOKEN = re.compile(r"#\d+#")
 ODD = ["", "é\u0301 ", "\"\\/\b\f\n\r\t\x01\x7f", "\U0001f680\u2028", "1", "null"]
@@ -54,10 +53,6 @@ def tables(lots, readers_edit):
     pairs = described("pairs", {"a": "text!", "b": "untyped!", "x": "integer", "y": "integer", "value": "untyped"}, ["a", "b"], [("x", "y")],
                       **messages("x", "value"))
     return [Dataset(canonical(one).decode()) for one in (people, tasks, pairs)]
-
-
-class Fault(Exception):
-    pass
 
 
 class History:
@@ -342,28 +337,6 @@ class History:
         return {(table, key, c) for c in self.tables[table].table.group({column})}
 
 
-def main(command, seed, count):
-    failures = 0
-    for number in range(seed, seed + count):
-        folder, history = tempfile.mkdtemp(prefix="snapsync-writer-"), None
-        try:
-            history = History(number, command, folder)
-            history.run()
-        except Exception as error:
-            failures += 1
-            what = error.args if isinstance(error, Fault) else [traceback.format_exc()]
-            print(f"seed {number}: Python is {history.kind if history else 'absent'}:", *what, sep="\n  ")
-            for step in history.steps if os.environ.get("STEPS") else ():
-                print("   ", *step)
-            if os.environ.get("KEEP"):
-                print("  kept:", folder)
-                continue
-        shutil.rmtree(folder, ignore_errors=True)
-        if failures >= int(os.environ.get("LIMIT", 5)):
-            break
-    print(f"{number - seed + 1} histories with a second writer, {failures} with a fault")
-    return failures
-
-
 if __name__ == "__main__":
-    sys.exit(bool(main(os.path.abspath(sys.argv[1]), *(int(a) for a in (sys.argv[2:] + ["1", "20"][len(sys.argv) - 2:])))))
+    command, seed, count = series.arguments()
+    sys.exit(series.run(lambda number, folder: History(number, command, folder), seed, count, "histories with a second writer", "with a fault"))

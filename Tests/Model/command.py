@@ -1,4 +1,4 @@
-"""Random histories by the built command, beside the model. Usage: command.py COMMAND [SEED] [HISTORIES]; prints the seed of each history that differs.
+"""Random histories by the built command, beside the model. Usage: command.py COMMAND [SEED] [HISTORIES]; see series.py.
 
 Each step is made twice: by `sqlite3` and the command on real databases, with a clock that stands still, and by the model. After each sync the tables and
 the held rows of the device must be the model's. At the end all devices must be equal, and what the model says is lost must be in a journal.
@@ -8,23 +8,19 @@ import gzip
 import json
 import os
 import random
-import shutil
 import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
-import traceback
 import clock
+import series
 from devices import Device
 from histories import World
 from rules import Row, Tombstone, waits
+from series import Fault
 
 MILLISECOND = 1000
-
-
-class Differs(Exception):
-    pass
 
 
 class Tracked(Device):
@@ -159,13 +155,13 @@ class History(World):
     def sql(self, device, text):
         done = subprocess.run(["sqlite3", "-bail", device.name + ".db"], cwd=self.folder, env=self.environment(device.name), input=text, capture_output=True, text=True)
         if done.returncode:
-            raise Differs("the application's statement failed", done.stderr, text)
+            raise Fault("the application's statement failed", done.stderr, text)
 
     def run_command(self, *arguments, codes=(0,)):
         name = next(word for word in arguments if word.endswith(".db")).removesuffix(".db")
         done = subprocess.run([self.command, *arguments], cwd=self.folder, env=self.environment(name), capture_output=True, text=True)
         if done.returncode not in codes:
-            raise Differs("the command failed", arguments, done.returncode, done.stderr)
+            raise Fault("the command failed", arguments, done.returncode, done.stderr)
         return done.stdout
 
     def rows(self, device):
@@ -241,10 +237,10 @@ class History(World):
         wanted = {key: row for key, row in device.table.items() if key not in device.hidden or key in rows}
         if rows != wanted:
             differing = [(k, rows.get(k), wanted.get(k)) for k in sorted({**rows, **wanted}) if rows.get(k) != wanted.get(k)]
-            raise Differs(when, device.name, "(key, the table's, the model's)", *differing)
+            raise Fault(when, device.name, "(key, the table's, the model's)", *differing)
         waiting = {k for k, e in device.state.items() if waits(e)}
         if held != waiting and when == "after a sync":     # a run finds out what the application has inserted in place of a held row
-            raise Differs(when, device.name, "held", held, "the model holds", waiting)
+            raise Fault(when, device.name, "held", held, "the model holds", waiting)
 
     def run(self):
         for device in self.devices:
@@ -281,7 +277,7 @@ class History(World):
         for device in self.devices:
             own = {edit.key for _, edit in device.entries}      # what a reader may not hand over
             if any(device.state.get(k) != final.get(k) for k in {**device.state, **final}) and not own:
-                raise Differs("the model's devices differ")
+                raise Fault("the model's devices differ")
             connection = sqlite3.connect(os.path.join(self.folder, device.name + ".db"))
             for table, column in (("snapsync_conflicts", "loser"), ("snapsync_waiting", "entity")):     # what is held is not lost
                 if connection.execute("SELECT 1 FROM sqlite_schema WHERE name = ?", (table,)).fetchone():
@@ -298,37 +294,15 @@ class History(World):
                 has_returned = any(
                     getattr(version.get(key), "values", {}).get(column) == value for version in ([final] if device.publishes else [c.rows for c in self.log]))
                 if column in ("text", "note") and key not in kept and not has_returned and f'"{value}"' not in journals:
-                    raise Differs("lost, and in no journal", device.name, key, column, value)
+                    raise Fault("lost, and in no journal", device.name, key, column, value)
 
 
 def literal(value):
     return "NULL" if value is None else str(value) if isinstance(value, int) else "'" + value + "'"
 
 
-def main(command, seed, count):
-    failures = 0
-    with tempfile.TemporaryDirectory() as shimmed:
-        shim = clock.build(shimmed)
-        for number in range(seed, seed + count):
-            folder = tempfile.mkdtemp(prefix="snapsync-model-")
-            history = None
-            try:
-                history = History(number, command, folder, shim)
-                history.run()
-            except Exception as error:
-                failures += 1
-                print(f"seed {number}:", *(error.args if isinstance(error, Differs) else [traceback.format_exc()]), sep="\n  ")
-                for step in (history.steps if history else [])[-12:] if os.environ.get("STEPS") else ():
-                    print("   ", step)
-                if os.environ.get("KEEP"):
-                    print("  kept:", folder)
-                    continue
-            shutil.rmtree(folder, ignore_errors=True)
-            if failures >= int(os.environ.get("LIMIT", 5)):
-                break
-    print(f"{number - seed + 1} histories by the command, {failures} differ from the model")
-    return failures
-
-
 if __name__ == "__main__":
-    sys.exit(bool(main(os.path.abspath(sys.argv[1]), *(int(a) for a in (sys.argv[2:] + ["1", "20"][len(sys.argv) - 2:])))))
+    command, seed, count = series.arguments()
+    with tempfile.TemporaryDirectory() as folder:
+        shim = clock.build(folder)
+        sys.exit(series.run(lambda number, folder: History(number, command, folder, shim), seed, count, "histories by the command", "differ from the model"))

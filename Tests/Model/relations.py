@@ -1,4 +1,4 @@
-"""What must not matter, by the built command. Usage: relations.py COMMAND [SEED] [HISTORIES] [bucket]; prints the seed of each history that differs.
+"""What must not matter, by the built command. Usage: relations.py COMMAND [SEED] [PAIRS] [bucket]; see series.py.
 
 Each history is made twice, from the same statements at the same instants, the second time changed in a way that must not matter:
 
@@ -11,7 +11,6 @@ Each history is made twice, from the same statements at the same instants, the s
 At the end the tables and held rows of all devices are the same, in both. This program knows no rule of merging: it only compares. Except for `order`, devices
 edit the same rows, with a UNIQUE column and a reference.
 """
-import collections
 import contextlib
 import os
 import random
@@ -22,14 +21,12 @@ import sys
 import tempfile
 import time
 import clock
+import series
+from series import Fault
 
 TABLES = """CREATE TABLE person(id INTEGER PRIMARY KEY, mail TEXT UNIQUE, first TEXT, last TEXT);
 CREATE TABLE item(id INTEGER PRIMARY KEY, person INTEGER REFERENCES person(id), text TEXT, amount REAL);"""
 KINDS = ["order", "split", "renamed", "detached", "moved"]
-
-
-class Differs(Exception):
-    pass
 
 
 class Plan:
@@ -100,12 +97,12 @@ class History:
 
     def run(self, *words):
         done = subprocess.run([self.command, *words], cwd=self.folder, env=self.environment(), capture_output=True, text=True)
-        if done.returncode: raise Differs(" ".join(words), done.returncode, done.stdout + done.stderr)
+        if done.returncode: raise Fault(" ".join(words), done.returncode, done.stdout + done.stderr)
 
     def sql(self, device, text):
         done = subprocess.run(["sqlite3", "-bail", f"d{device}.db"], cwd=self.folder, env=self.environment(), 
                               input=f"PRAGMA foreign_keys = ON; {text}", capture_output=True, text=True)
-        if done.returncode and "FOREIGN KEY" not in done.stderr: raise Differs(text, done.stderr)
+        if done.returncode and "FOREIGN KEY" not in done.stderr: raise Fault(text, done.stderr)
 
     def join(self, device, *options):
         role = [] if device >= self.plan.publishers else ["--peer", "--shared-keys"] if self.plan.publishers > 1 else ["--writer", "--shared-keys"]
@@ -156,7 +153,7 @@ class History:
         if db.execute("SELECT 1 FROM sqlite_schema WHERE name = 'snapsync_held'").fetchone():
             found["held"] = db.execute("SELECT dataset, key FROM snapsync_held ORDER BY 1, 2").fetchall()
         if db.execute("PRAGMA integrity_check").fetchall() != [("ok",)] or db.execute("PRAGMA foreign_key_check").fetchall():
-            raise Differs("a constraint is broken", device)
+            raise Fault("a constraint is broken", device)
         db.close()
         return found
 
@@ -177,29 +174,23 @@ def store(folder, wanted):
     finally: server.end()
 
 
-def main(command, seed, count, *words):
-    failures, kinds = 0, collections.Counter()
-    with tempfile.TemporaryDirectory() as scratch, store(os.path.join(scratch, "store"), words == ("bucket",)) as bucket:
-        shim = clock.build(scratch)
-        for number in range(seed, seed + count):
-            plan, folder = Plan(number), os.path.join(scratch, str(number))
-            kinds[plan.kind] += 1
-            os.mkdir(folder)
-            try:
-                results = []
-                for name, steps in (("first", plan.steps), ("second", plan.changed())):
-                    history = History(plan, command, os.path.join(folder, name), shim, bucket(number))
-                    results += [(name, device, rows) for device, rows in enumerate(history.make(steps))]
-                different = [result for result in results if result[2] != results[0][2]]
-                if different: raise Differs("not the same", results[0], *different)
-            except Differs as error:
-                failures += 1
-                print(f"seed {number}, {plan.kind}:", *error.args, sep="\n  ", flush=True)
-            shutil.rmtree(folder)
-    print(f"{count} pairs of histories ({', '.join(f'{kind} {n}' for kind, n in sorted(kinds.items()))}), {failures} differ")
-    return failures
+class Pair:
+    """A history, and the one that must end the same."""
+
+    def __init__(self, seed, command, folder, shim, bucket):
+        self.plan = Plan(seed)
+        self.kind, self.steps = self.plan.kind, self.plan.steps
+        self.histories = [History(self.plan, command, os.path.join(folder, name), shim, bucket) for name in ("first", "second")]
+
+    def run(self):
+        first, second = self.histories
+        results = [("first", *result) for result in enumerate(first.make(self.steps))] + [("second", *result) for result in enumerate(second.make(self.plan.changed()))]
+        different = [result for result in results if result[2] != results[0][2]]
+        if different: raise Fault("not the same", results[0], *different)
 
 
 if __name__ == "__main__":
-    seed, count = (sys.argv[2:4] + ["1", "20"][len(sys.argv[2:4]):])
-    sys.exit(bool(main(os.path.abspath(sys.argv[1]), int(seed), int(count), *sys.argv[4:5])))
+    command, seed, count = series.arguments()
+    with tempfile.TemporaryDirectory() as scratch, store(os.path.join(scratch, "store"), sys.argv[4:] == ["bucket"]) as bucket:
+        shim = clock.build(scratch)
+        sys.exit(series.run(lambda number, folder: Pair(number, command, folder, shim, bucket(number)), seed, count, "pairs of histories", "differ"))

@@ -5,12 +5,12 @@ package enum Sample {
     /// Whether `make torture` runs the tests.
     package static let isWhole = ProcessInfo.processInfo.environment["SNAPSYNC_TORTURE"] != nil
 
-    /// Added to the seeds of random tests: `make torture` tries others each time.
-    private static let firstSeed = ProcessInfo.processInfo.environment["SNAPSYNC_TORTURE_SEED"].flatMap(Int.init) ?? 0
+    /// The seed that `make torture` begins at, another one each time; added to those of random tests.
+    package static let firstSeed = ProcessInfo.processInfo.environment["SNAPSYNC_TORTURE_SEED"].flatMap(Int.init)
 
     /// Seeds, all of them or every `share`-th.
     package static func of<Seed: FixedWidthInteger>(_ seeds: ClosedRange<Seed>, oneIn share: Int) -> [Seed] {
-        of(seeds.map { $0 + Seed(firstSeed) }, oneIn: share)
+        of(seeds.map { $0 + Seed(firstSeed ?? 0) }, oneIn: share)
     }
 
     /// Every `share`-th element, from the first one on.

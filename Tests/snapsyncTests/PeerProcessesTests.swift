@@ -6,8 +6,7 @@ import Testing
 /// acknowledged is lost, and all end with the same data.
 @Suite(.runsPrograms) struct PeerProcessesTests {
     @Test func eightPeersThatAreKilledAtRandomConverge() throws {
-        let environment = ProcessInfo.processInfo.environment
-        let seed = environment["SNAPSYNC_TORTURE_SEED"].flatMap { UInt64($0) } ?? UInt64.random(in: 1...1_000_000)
+        let seed = Sample.firstSeed ?? Int.random(in: 1...1_000_000)
         let rounds = Sample.isWhole ? 40 : 4
         print("eight peers: seed \(seed), \(rounds) rounds")
         let scene = try Scene()

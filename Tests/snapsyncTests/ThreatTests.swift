@@ -11,18 +11,18 @@ import Testing
         #expect(run.status == 0, "\(run.text)\(run.errorText)")
     }
 
-    @Test func forgedZonesReachNothingBesideTheirTables() throws { try Self.run("forge_zones.py", "1", Sample.isWhole ? "1000" : "12") }
+    @Test func forgedZonesReachNothingBesideTheirTables() throws { try Self.run("forge_zones.py", "1", "12") }
 
     @Test(.enabled(if: SignedScene.isAvailable)) func aMemberOfLesserRightForgesNothingInASignedZone() throws {
-        let run = try SignedScene().runPython(["\(Self.folder)/forge_zones.py", BuiltCommand.path(), "1", Sample.isWhole ? "500" : "6", "--signed"])
+        let run = try SignedScene().runPython(["\(Self.folder)/forge_zones.py", BuiltCommand.path(), "1", "6", "--signed"])
         #expect(run.status == 0, "\(run.text)\(run.errorText)")
     }
 
     @Test func theJudgeOfForgedZonesFindsWhatIsWrong() throws { try Self.run("check_judge.py") }
 
     @Test func aFolderThatBecomesALinkWhileACommandRunsLeadsNowhere() throws {
-        try Self.run("swap_links.py", "1", Sample.isWhole ? "500" : "8")
-        if TracedRun.isPossible { try Self.run("swap_links.py", "2", Sample.isWhole ? "200" : "4", "--without-openat2") }
+        try Self.run("swap_links.py", "1", "8")
+        if TracedRun.isPossible { try Self.run("swap_links.py", "2", "4", "--without-openat2") }
     }
 
     /// The readers' and observers' keys open every box, and sign no version; an observer's edits do not count.

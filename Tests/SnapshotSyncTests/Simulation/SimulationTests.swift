@@ -28,9 +28,8 @@ import Testing
     }
 
     @Test func allHoldsOverAsManyHistoriesAsAreAskedFor() async throws {
-        let environment = ProcessInfo.processInfo.environment
-        guard let count = environment["SNAPSYNC_TORTURE"].flatMap({ UInt64($0) }) else { return }
-        let first = environment["SNAPSYNC_TORTURE_SEED"].flatMap { UInt64($0) } ?? UInt64.random(in: 1_000...1_000_000_000)
+        guard let count = ProcessInfo.processInfo.environment["SNAPSYNC_TORTURE"].flatMap({ UInt64($0) }) else { return }
+        let first = Sample.firstSeed.map { UInt64($0) } ?? UInt64.random(in: 1_000...1_000_000_000)
         print("simulated histories: \(count), each twice, seeds \(first)...\(first + count - 1)")
         let outcome = try await SimulationRun(steps: 40).all(first..<first + count)
         print("simulated histories: \(outcome.count) had no fault and ran the same way twice; \(outcome.steps) steps, \(outcome.duration) in all")
