@@ -81,7 +81,7 @@ fuzz: ## feed each parser what no writer writes (TARGET=json: that one alone; RU
 	@Scripts/fuzz.sh $(TARGET) $(RUNS)
 
 mutants: setup ## mutants of merge, log, publish, apply, guards, sealing, parsers and disk, made by rule, and the tests that must find each: a night (COUNT=300 SEED=1)
-	@Scripts/mutants.py --count $(or $(COUNT),300) --seed $(SEED)
+	@Scripts/mutants.py --count $(or $(COUNT),300) --seed $(or $(SEED),1)
 
 # The suites in which threads meet. Each test has its own database and cloud; what one thread does unknown to another is a find.
 SUITES ?= WorkerThreadsTests|OrderedQueueTests|BlockingCallsTests|BlockingDatabaseTests|CloudStoreTests.ConformanceTests|DatasetExporterTests|ExportRunTests|ImportRunTests|PeerSyncTests|OwnBackendTests|CloudKitSyncManagerTests|ZoneEventsTests|ReadSessionTests|RewrittenTableTests|WatchTests|SnapshotObservationTests|CloudKitCloudTests|ObjectCloudTests
