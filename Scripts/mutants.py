@@ -9,9 +9,10 @@
 
 Rules: a condition is turned; one side of `&&` or `||` counts as met; a call of which nothing is used is left out. All mutants are built into one copy,
 each behind its number, so that one build does for all. Places at which the compiler accepts no such change are left out. A first run of each suite finds out
-which mutants it reaches: those suites are tried, the fastest first, two at a time. Exits with 1 if more than 3 % survive.
+which mutants it reaches: those suites are tried, two at a time, first the fast ones and those that found many mutants of the same file. Exits with 1 if more than 3 % survive.
 """
 import argparse
+import collections
 import concurrent.futures
 import os
 import pathlib
@@ -256,17 +257,18 @@ def main():
             return suite, seconds, {int(name) for name in os.listdir(folder)} if passed else set()
 
     def tried(place):
-        reaching = [suite for seconds, suite in order if place.number in reach[suite]]
+        reaching = sorted((suite for suite in reach if place.number in reach[suite]), key=lambda suite: took[suite] / (1 + found_by[place.file, suite]))
         begin = time.monotonic()
         found = next((suite for suite in reaching if not run_tests(options, suite, MUTANT_OF_THIS_RUN=str(place.number))[0]), None)
         word = "found" if found else "SURVIVES" if reaching else "UNREACHED"
         print(f"{word:9}{place.number:4} {place.rule:14} {time.monotonic() - begin:4.0f} s  {place.file}:{place.line + 1}  {place.old[:120]}", flush=True)
+        found_by[place.file, found] += 1
         return found
 
     with concurrent.futures.ThreadPoolExecutor(2) as two:
         traces = list(two.map(reached, suites(options)))
-        reach, order = {suite: numbers for suite, _, numbers in traces}, sorted((seconds, suite) for suite, seconds, _ in traces)
-        print(f"{len(order)} suites, {sum(seconds for seconds, _ in order):.0f} s", flush=True)
+        reach, took, found_by = {suite: numbers for suite, _, numbers in traces}, {suite: seconds for suite, seconds, _ in traces}, collections.Counter()
+        print(f"{len(took)} suites, {sum(took.values()):.0f} s", flush=True)
         chosen = [place for place in chosen if place.number >= options.first]
         survivors = [place for place, found in zip(chosen, two.map(tried, chosen)) if not found]
     share = len(survivors) / max(len(chosen), 1)
