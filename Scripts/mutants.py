@@ -174,8 +174,7 @@ def testing(options, *words):
 def suites(options):
     """The names of the suites, with what the filter of tests has to match."""
     listed = subprocess.run(testing(options, "--list-tests"), stdout=subprocess.PIPE, check=True, text=True).stdout
-    found = sorted(set(re.findall(r"^(\w+\.\w+)/", listed, re.M)))
-    return [name for name in found if re.search(options.suites, name)]
+    return sorted(name for name in set(re.findall(r"^(\w+\.\w+)/", listed, re.M)) if re.search(options.suites, name))
 
 
 def run_tests(options, suite, stops=True, **environment):
@@ -241,8 +240,8 @@ def main():
     for place in every:
         if len(chosen) < options.count and (place.file, place.line) not in lines:
             lines.add((place.file, place.line))
-            place.number = len(chosen) + 1
             chosen.append(place)
+            place.number = len(chosen)
     print(f"mutants: {len(chosen)} of {len(every)}, seed {options.seed}", flush=True)
     if options.list:
         for place in chosen: print(f"{place.number:4} {place.area:8} {place.rule:14} {place.file}:{place.line + 1}  {place.old[:120]}")
@@ -260,8 +259,7 @@ def main():
         reaching = sorted((suite for suite in reach if place.number in reach[suite]), key=lambda suite: took[suite] / (1 + found_by[place.file, suite]))
         begin = time.monotonic()
         found = next((suite for suite in reaching if not run_tests(options, suite, MUTANT_OF_THIS_RUN=str(place.number))[0]), None)
-        word = "found" if found else "SURVIVES" if reaching else "UNREACHED"
-        print(f"{word:9}{place.number:4} {place.rule:14} {time.monotonic() - begin:4.0f} s  {place.file}:{place.line + 1}  {place.old[:120]}", flush=True)
+        print(f"{'found' if found else 'SURVIVES' if reaching else 'UNREACHED':9}{place.number:4} {place.rule:14} {time.monotonic() - begin:4.0f} s  {place.file}:{place.line + 1}  {place.old[:120]}", flush=True)
         found_by[place.file, found] += 1
         return found
 
