@@ -11,7 +11,7 @@ public import StrictText
 public import SyncRuns
 
 /// The state of a database and of its zone, and how far the database is behind.
-public struct StatusReport: Sendable, Encodable {
+public struct StatusReport: Sendable, Encodable, RequestCounting {
     public struct Dataset: Sendable, Encodable {
         public let name: String
         /// The entity count of the version that was last imported or exported; nil before the first.
@@ -150,8 +150,6 @@ public struct StatusReport: Sendable, Encodable {
     /// The number of requests and bytes that this report has cost at the bucket; nil with a directory.
     public package(set) var requests: RequestUsage?
 }
-
-extension StatusReport: RequestCounting {}
 
 extension StatusReport {
     /// Checks that the last success is recent enough, and that a reader's messages could be sent at the last attempt.

@@ -24,7 +24,7 @@ public struct DetachReport: Sendable, Encodable {
 }
 
 /// What `sync` did.
-public struct SyncReport: Sendable, Encodable {
+public struct SyncReport: Sendable, Encodable, RequestCounting {
     public let role: String
     /// What was published; nil at a reader.
     public let exported: ExportReport?
@@ -82,8 +82,6 @@ public struct KeptChanges: Sendable, Encodable {
         }
     }
 }
-
-extension SyncReport: RequestCounting {}
 
 /// The progress of a long step.
 public struct SyncProgress: Sendable {

@@ -37,7 +37,9 @@ package struct PeerSync: Sendable {
             return report
         } catch {
             await self.report(newest)
-            throw error
+            guard newest != nil, var failure = error as? SyncError else { throw error }
+            failure.reason += "; what other devices had published was imported before"
+            throw failure
         }
     }
 
