@@ -9,10 +9,7 @@ As kill_everywhere.py, for tables that readers may edit (docs/readers.md). After
   twice          an edit is in a conflict journal, or waits at a reader although all is decided
   broken         a command that should work fails, or a database is not its version and the tracked changes
 """
-import os
-import sqlite3
-import subprocess
-import sys
+import os, sqlite3, subprocess, sys
 
 from figures import Figures
 from injection import WAS_KILLED, is_changing
@@ -155,11 +152,11 @@ def torture(workshop, figures, scenario):
     subprocess.run(["rm", "-rf", scene.path], check=True)
 
 
-def main():
-    arguments = options(__doc__.splitlines()[0]).parse_args()
-    figures = Figures(COLUMNS, COLUMNS[2:])
-    with Workshop(arguments) as workshop:
-        for scenario in SCENARIOS:
+def run(arguments, kind, scenarios, columns, torture):
+    """Tortures the scenarios and prints the figures; ends with 1 after a fault, or if a scenario was never killed."""
+    figures = Figures(columns, columns[2:])
+    with kind(arguments) as workshop:
+        for scenario in scenarios:
             if not arguments.only or any(scenario.name.startswith(text) for text in arguments.only):
                 torture(workshop, figures, scenario)
                 print("%s: %s" % (scenario.name, figures.rows[scenario.name]), file=sys.stderr, flush=True)
@@ -168,4 +165,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    run(options(__doc__.splitlines()[0]).parse_args(), Workshop, SCENARIOS, COLUMNS, torture)

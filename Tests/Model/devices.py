@@ -105,7 +105,7 @@ class Device:
             edit = edit._replace(held=edit.values is not None and waits(self.state.get(edit.key)))
             if number is None and edit.values is None and not self.shows(edit.key):
                 edit = edit._replace(loose=bool(view.children(edit.key)))
-            elif number is None and edit.values is not None:     # a held row returns only with its parents
+            elif number is None and edit.values is not None and edit.key not in self.apart:     # a held row returns only with its parents
                 edit = edit._replace(loose=self.shows(edit.key) and any(view.missing(edit.key)))
             entry[1] = edit
 
@@ -175,7 +175,7 @@ class Device:
             return {(edit.key, c, edit.values[c]) for c, at in edit.changed.items()
                     if (there.instants[c] < at or there.born != edit.born) and there.values[c] != edit.values[c]}
         gone = there.at if there else commit.horizon
-        return {(edit.key, c, edit.values[c]) for c, at in edit.changed.items() if at > gone}
+        return {(edit.key, c, edit.values[c]) for c in edit.changed if edit.at > gone}
 
     def parents_for(self, commit, edit, had):
         """The answer left a row without a parent that the version deleted at the same time, and that this device still has and refers to."""

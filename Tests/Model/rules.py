@@ -131,9 +131,10 @@ def merge(there, edit, horizon, restores=True):
     if isinstance(there, Tombstone):
         if edit.at <= there.at or not restores and not edit.inserts:
             return there, None, losing(changed), set()
-        row = Row(values, {c: max(changed.get(c, 0), there.at) for c in values}, edit.born)
+        changed = {c: max(at, there.at + 1) for c, at in changed.items()}
+        row = Row(values, {c: changed.get(c, there.at) for c in values}, edit.born)
         has_seen = edit.base == there.at if edit.inserts else there.at in edit.base.values()
-        return row, edit, set(), set() if has_seen else {(key, None, None)}
+        return row, edit._replace(changed=changed), set(), set() if has_seen else {(key, None, None)}
     if edit.inserts and edit.born != there.born:    # two insertions under one key
         if values == there.values:
             return there, None, set(), set()

@@ -434,6 +434,19 @@ import Testing
         #expect(try scene.succeed("show cloud orders").contains(#""deletions":[{"id":"o1""#))
     }
 
+    /// Two readers bring back a row that the writer deleted. The second had not seen what the first had changed before the deletion.
+    @Test func aValueFromBeforeADeletionIsInTheJournalIfAnotherReaderReplacesIt() throws {
+        let scene = try writerAndReaders()
+        try scene.database("b.db").run("UPDATE customers SET name = 'of b'")
+        try scene.database("a.db").run("DELETE FROM customers")
+        try scene.sync("a")
+        try scene.database("b.db").run("UPDATE customers SET n = 2")
+        try scene.database("c.db").run("DELETE FROM customers; INSERT INTO customers VALUES('old', 'old@x', 'Old', 1)")
+        try scene.sync("b", "c", "a", "b", "c")
+        for name in ["a", "b", "c"] { #expect(try scene.database("\(name).db").run("SELECT name, n FROM customers") == "Old|1\n") }
+        #expect(try scene.succeed("conflicts a.db").contains(#"name: "of b" lost, "Old" was kept"#))
+    }
+
     /// A reader restores a parent that its row needs, and the version holds the parent. Then the reader holds its row, too: no row refers to a missing one.
     @Test func aRowWhoseRestoredParentIsHeldIsHeldAgain() throws {
         let scene = try writerAndReaders()

@@ -17,8 +17,7 @@ extension ChangeLog {
         if case .columns(let columns, let values) = edit.change,
             gone != nil || columns.count < values.count || columns.values.contains(where: { $0 != edit.at })
         {
-            // No column of a row that is back is older than the deletion.
-            changed = ChangedColumns.some(columns.mapValues { max($0, gone ?? $0) }).encoded(at: edit.at)
+            changed = ChangedColumns.some(columns).encoded(at: edit.at)
         }
         if let gone { try restore(key, deleted: gone, born: edit.born, in: schema) }
         try KeyedStatement(
@@ -78,9 +77,7 @@ extension ChangeLog {
         var changed: String?
         if case .columns(var columns, let values) = edit.change {
             if let earlier, wasThere { columns = earlier.instants(of: schema).merging(columns) { $1 } }
-            for column in values.indices where gone != nil && (!isVersions || columns[column] != nil) {
-                columns[column] = max(columns[column] ?? .earliest, gone ?? .earliest)
-            }
+            if let gone, !isVersions { for column in values.indices { columns[column] = max(columns[column] ?? .earliest, gone) } }
             if isVersions || columns.count < values.count || columns.values.contains(where: { $0 != at }) {
                 changed = ChangedColumns.some(columns).encoded(at: at)
             }

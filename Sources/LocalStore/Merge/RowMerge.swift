@@ -231,8 +231,11 @@ package struct RowMerge: Hashable, Sendable {
                 later = Set(columns.keys.map { LostValue($0, values[$0]) })
                 return
             }
-            entry = .row(VersionRow(values: values, instants: values.indices.map { max(columns[$0] ?? .distantPast, gone) }, born: edit.born))
+            // A column that was edited before the deletion comes after it: another device that brings the row back had not seen its value.
+            let after = max(gone, .earliest).advanced(byMicroseconds: 1)
             standing = edit
+            standing?.change = .columns(columns.mapValues { max($0, after) }, values: values)
+            entry = .row(VersionRow(values: values, instants: values.indices.map { standing?.instant(of: $0) ?? gone }, born: edit.born))
             if !edit.hasSeen(deletion: gone) { replaced = [.deletion] }
         case (.columns(let columns, let values), .row(let row)?): write(columns, values, to: row, by: edit)
         }
