@@ -4,16 +4,18 @@
     Scripts/mutants.py                     300 mutants of all areas, from seed 1
     Scripts/mutants.py --count 20 --seed 7 --area merge
     Scripts/mutants.py --list              what there is, without building
-    Scripts/mutants.py --suites 'Held|Model'    only these suites
     Scripts/mutants.py --museum            the faults of Tests/Museum/mutants, each before its case
 
 Rules: a condition is turned; one side of `&&` or `||` counts as met; a call of which nothing is used is left out. All mutants are built into one copy,
 each behind its number, so that one build does for all. Places at which the compiler accepts no such change are left out. A first run of each suite finds out
-which mutants it reaches: those suites are tried, two at a time, first the fast ones and those that found many mutants of the same file. Exits with 1 if more than 3 % survive.
+which mutants it reaches: those suites are tried, two at a time, first the fast ones and those that found many mutants of the same file, for some seconds. Exits
+with 1 if more than 3 % survive.
 """
 import argparse
 import collections
 import concurrent.futures
+import itertools
+import json
 import os
 import pathlib
 import random
@@ -62,11 +64,6 @@ package enum Mutant {
     package static func turned(_ mutant: Int, _ condition: Bool) -> Bool { isOn(mutant) ? !condition : condition }
 }
 """
-
-
-def stop(text):
-    print(f"mutants: {text}", file=sys.stderr)
-    sys.exit(2)
 
 
 class Place:
@@ -161,10 +158,10 @@ def build(chosen, copy, scratch, *what):
             near = [place for place in chosen if place.file == file]
             if near: wrong.add(min(near, key=lambda place: abs(place.line + 1 - int(line))))
         rest = [place for place in chosen if place not in wrong]
-        if len(rest) == len(chosen): stop("the copy does not build:\n" + run.stdout.decode(errors="replace")[-3000:])
+        if len(rest) == len(chosen): sys.exit("mutants: the copy does not build:\n" + run.stdout.decode(errors="replace")[-3000:])
         print(f"mutants: {len(chosen) - len(rest)} do not compile", flush=True)
         chosen = rest
-    stop("the copy does not build")
+    sys.exit("mutants: the copy does not build")
 
 
 def testing(options, *words):
@@ -211,10 +208,10 @@ def museum(options):
         line, text = next((n, text) for n, text in enumerate((ROOT / file).read_text().split("\n")) if old in text)
         chosen.append(Place(number, case, file, line, "", text.replace(old, new), old))
     cases.COMMAND = str(options.scratch / "release/snapsync")
-    if len(build(chosen, options.copy, options.scratch, "--product", "snapsync")) < len(chosen): stop("a mutant of the museum does not compile")
+    if len(build(chosen, options.copy, options.scratch, "--product", "snapsync")) < len(chosen): sys.exit("mutants: a mutant of the museum does not compile")
     survivors = []
     for place in chosen:
-        if cases.run(place.area) is not None: stop(f"without a mutant {place.area} fails")
+        if cases.run(place.area) is not None: sys.exit(f"mutants: without a mutant {place.area} fails")
         if cases.run(place.area, {"MUTANT_OF_THIS_RUN": str(place.number)}) is None: survivors.append(place)
         print(f"{'SURVIVES' if place in survivors else 'found':9}{place.number:4}  {place.area}  {place.file}:{place.line + 1}  {place.old[:120]}", flush=True)
     return survivors
@@ -224,13 +221,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--count", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--first", type=int, default=1, help="the number of the first mutant that is tried: an earlier run may have been stopped")
+    parser.add_argument("--first", type=int, default=1, help="the number of the first mutant that is tried, with the trace of an earlier run")
     parser.add_argument("--area", choices=sorted(AREAS), nargs="+", default=sorted(AREAS))
     parser.add_argument("--suites", default=".", help="which suites are tried: a regular expression")
     parser.add_argument("--museum", action="store_true", help="bring the faults of Tests/Museum/mutants back, each before its case")
     parser.add_argument("--list", action="store_true", help="print the mutants without building them")
     parser.add_argument("--copy", type=pathlib.Path, default=ROOT / ".build-mutants/copy", help="where the copy of the code is made")
     parser.add_argument("--scratch", type=pathlib.Path, default=ROOT / ".build-mutants/build", help="where it is built")
+    parser.add_argument("--seconds", type=int, default=90, help="how long the suites of one mutant may take together, as measured without it (all: a day)")
     parser.add_argument("--limit", type=int, default=600, help="seconds after which a run that does not end counts as failed")
     options = parser.parse_args()
     if options.museum: sys.exit(bool(museum(options)))
@@ -246,25 +244,27 @@ def main():
     if options.list:
         for place in chosen: print(f"{place.number:4} {place.area:8} {place.rule:14} {place.file}:{place.line + 1}  {place.old[:120]}")
         return
-    chosen = build(chosen, options.copy, options.scratch)
+    chosen, trace = build(chosen, options.copy, options.scratch), options.scratch / "trace.json"
     def reached(suite):
         with tempfile.TemporaryDirectory() as folder:
             passed, said, seconds = run_tests(options, suite, stops=False, MUTANTS_REACHED=folder)
             # A test that counts system calls sees those of the trace.
             if not passed: passed, said, seconds = run_tests(options, suite)
             if not passed: print(f"without a mutant {suite} does not pass, and is left out: {said}", flush=True)
-            return suite, seconds, {int(name) for name in os.listdir(folder)} if passed else set()
+            return suite, seconds, [int(name) for name in os.listdir(folder)] if passed else []
 
     def tried(place):
         reaching = sorted((suite for suite in reach if place.number in reach[suite]), key=lambda suite: took[suite] / (1 + found_by[place.file, suite]))
         begin = time.monotonic()
-        found = next((suite for suite in reaching if not run_tests(options, suite, MUTANT_OF_THIS_RUN=str(place.number))[0]), None)
+        found = next((suite for suite, before in zip(reaching, itertools.accumulate((took[suite] for suite in reaching), initial=0))
+                      if before < options.seconds and not run_tests(options, suite, MUTANT_OF_THIS_RUN=str(place.number))[0]), None)
         print(f"{'found' if found else 'SURVIVES' if reaching else 'UNREACHED':9}{place.number:4} {place.rule:14} {time.monotonic() - begin:4.0f} s  {place.file}:{place.line + 1}  {place.old[:120]}", flush=True)
         found_by[place.file, found] += 1
         return found
 
     with concurrent.futures.ThreadPoolExecutor(2) as two:
-        traces = list(two.map(reached, suites(options)))
+        traces = json.loads(trace.read_text()) if options.first > 1 else list(two.map(reached, suites(options)))
+        trace.write_text(json.dumps(traces))
         reach, took, found_by = {suite: numbers for suite, _, numbers in traces}, {suite: seconds for suite, seconds, _ in traces}, collections.Counter()
         print(f"{len(took)} suites, {sum(took.values()):.0f} s", flush=True)
         chosen = [place for place in chosen if place.number >= options.first]
