@@ -174,8 +174,8 @@ def suites(options):
     return sorted(name for name in set(re.findall(r"^(\w+\.\w+)/", listed, re.M)) if re.search(options.suites, name))
 
 
-def run_tests(options, suite, stops=True, **environment):
-    """Runs the tests of a suite, if `stops` until one fails; returns whether all passed, the line that says so, and the seconds that it took."""
+def run_tests(options, suite, stops=True, limit=600, **environment):
+    """Runs the tests of a suite, if `stops` until one fails; returns whether all passed in `limit` seconds, the line that says so, and the seconds that it took."""
     begin, said = time.monotonic(), ""
     command = testing(options, "--filter", f"^{re.escape(suite)}/")
     run = subprocess.Popen(command, cwd=options.copy, env={**os.environ, **environment}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -186,15 +186,15 @@ def run_tests(options, suite, stops=True, **environment):
             try:
                 if int(stat.read_text().rpartition(")")[2].split()[3]) == run.pid: os.kill(int(stat.parent.name), signal.SIGKILL)
             except (OSError, ValueError): continue
-    limit = threading.Timer(options.limit, end)
-    limit.start()
+    timer = threading.Timer(limit, end)
+    timer.start()
     for line in run.stdout:
         if line.strip(): said = line.strip()
         if stops and re.search(r"recorded an issue|Test .* failed after|Fatal error|signal code", line):
             end()
             break
     passed = run.wait() == 0
-    limit.cancel()
+    timer.cancel()
     return passed, said[:160], time.monotonic() - begin
 
 
@@ -229,7 +229,6 @@ def main():
     parser.add_argument("--copy", type=pathlib.Path, default=ROOT / ".build-mutants/copy", help="where the copy of the code is made")
     parser.add_argument("--scratch", type=pathlib.Path, default=ROOT / ".build-mutants/build", help="where it is built")
     parser.add_argument("--seconds", type=int, default=90, help="how long the suites of one mutant may take together, as measured without it (all: a day)")
-    parser.add_argument("--limit", type=int, default=600, help="seconds after which a run that does not end counts as failed")
     options = parser.parse_args()
     if options.museum: sys.exit(bool(museum(options)))
     every = places(options.area)
@@ -257,7 +256,7 @@ def main():
         reaching = sorted((suite for suite in reach if place.number in reach[suite]), key=lambda suite: took[suite] / (1 + found_by[place.file, suite]))
         begin = time.monotonic()
         found = next((suite for suite, before in zip(reaching, itertools.accumulate((took[suite] for suite in reaching), initial=0))
-                      if before < options.seconds and not run_tests(options, suite, MUTANT_OF_THIS_RUN=str(place.number))[0]), None)
+                      if before < options.seconds and not run_tests(options, suite, limit=30 + 10 * took[suite], MUTANT_OF_THIS_RUN=str(place.number))[0]), None)
         print(f"{'found' if found else 'SURVIVES' if reaching else 'UNREACHED':9}{place.number:4} {place.rule:14} {time.monotonic() - begin:4.0f} s  {place.file}:{place.line + 1}  {place.old[:120]}", flush=True)
         found_by[place.file, found] += 1
         return found
