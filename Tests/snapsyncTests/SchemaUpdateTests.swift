@@ -232,6 +232,7 @@ import Testing
         // b loses nothing while it knows too little, and publishes nothing.
         #expect(try scene.refused("sync b.db").contains("snapsync tables adopt b.db --create"))
         try scene.database("b.db").run("ALTER TABLE task ADD COLUMN due TEXT; UPDATE task SET due = 'by b' WHERE id IN ('t2', 't3')")
+        #expect(try scene.refused("export b.db").contains("the rows have not been imported since"))
         for name in ["b", "a", "b"] { try scene.succeed("sync \(name).db") }
         #expect(try scene.rows("a", "id, title, due") == ["t1|by b|by a", "t2|two|by a", "t3|by b|by b"])
         #expect(try scene.rows("b") == scene.rows("a"))

@@ -36,6 +36,16 @@ import Testing
         }
     }
 
+    /// An import of a whole snapshot would replace a row that was inserted while the triggers were off.
+    @Test func aRowThatNobodyTrackedOutlivesAFullVersion() throws {
+        let scene = try kitchen()
+        try scene.database("phone.db").run(".dbconfig enable_trigger off\nINSERT INTO recipes VALUES('r3', 'Cake', 60, '2026-02-01T00:00:00Z');")
+        try scene.database("desk.db").run("UPDATE recipes SET minutes = 40 WHERE id = 'r1'")
+        try scene.succeed("export desk.db --full")
+        try scene.sync("phone", "desk")
+        for name in ["phone", "desk"] { #expect(try scene.value("SELECT name FROM recipes WHERE id = 'r3'", in: "\(name).db") == "Cake") }
+    }
+
     /// A column that the reader's table had first: where the zone has a value by now, the reader's goes to the journal, and can be restored.
     @Test func valuesOfAColumnThatTheZoneGetsLaterAreTold() throws {
         let scene = try kitchen()

@@ -69,8 +69,7 @@ extension Zone {
                 continue
             }
             // A device that may not delete leaves its older reports, which no longer count.
-            for old in reader.replaced(of: report.device, known) where try !removes("\(folder)\(CloudNames.digits(old)).json") { return }
-            return
+            return (try? reader.replaced(of: report.device, known).forEach { try store.remove("\(folder)\(CloudNames.digits($0)).json") }) ?? ()
         }
         throw CloudError(.inputOutput, at: folder, "other runs of this device keep reporting", hint: "run one sync at a time", isRetryable: true)
     }
@@ -78,17 +77,6 @@ extension Zone {
     /// Removes every report under a device's name.
     func removeReports(of device: String) throws {
         for counter in try counters(of: device) { try store.remove(path("\(CloudNames.devices)/\(device)/\(CloudNames.digits(counter)).json")) }
-    }
-
-    /// Removes an object. Returns false if the credentials do not allow deletion.
-    private func removes(_ path: String) throws(CloudError) -> Bool {
-        do throws(CloudError) {
-            try store.remove(path)
-            return true
-        } catch {
-            guard error.code == .permissionFailure else { throw error }
-            return false
-        }
     }
 
     func newestReport(of device: String) throws -> DeviceReport? {

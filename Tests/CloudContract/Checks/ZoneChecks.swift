@@ -54,6 +54,7 @@ extension ContractCheck {
                     _ = try await test.cloud.newAsset(for: name, number: 1, kind: .snapshot, in: ContractTest.zone)
                 }
                 try await test.expect(.invalidArguments, "a device's name") { try await test.publish([test.item(1)], after: nil, by: name) }
+                try await test.expect(.invalidArguments, "a device's name") { try await test.cloud.forgetDevice(name, in: ContractTest.zone) }
                 try await test.expect(.invalidArguments, "a deleted record's name") { try await test.publish([], deleting: [name], after: nil) }
                 let records = [
                     test.item(1, name: name), CloudRecord(type: name, name: "item", fields: [:]),

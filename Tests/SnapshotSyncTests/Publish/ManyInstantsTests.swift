@@ -62,7 +62,9 @@ import Testing
         let (scene, engine) = try await scene()
         try edit(scene, "UPDATE things SET note = 'second' WHERE id % 2 = 0")
         let report = try await engine("writer.db").export()
-        #expect(report.published && report.warnings.filter { $0.contains("more different instants") }.count == 2, "\(report.warnings)")
+        for (text, count) in [("more different instants", 2), ("more instants of single columns", 1)] {
+            #expect(report.published && report.warnings.filter { $0.contains(text) }.count == count, "\(report.warnings)")
+        }
         #expect(try scene.writer.run(instants) == "60|1|1|60\n")
         _ = try await engine("reader.db").importNewest()
         #expect(try scene.reader.run("SELECT key, at FROM snapsync_instants") == scene.writer.run("SELECT key, at FROM snapsync_instants"))
