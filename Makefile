@@ -3,9 +3,6 @@
 SWIFT ?= swift
 PREFIX ?= /usr/local
 
-# How long `make torture` runs.
-HOURS ?= 1
-
 # Fuzz targets, and the inputs of each.
 TARGET ?= all
 RUNS ?= 1000000
@@ -70,7 +67,7 @@ test-ceph: setup ## run the tests with a bucket on Ceph's object store, as root,
 
 torture: setup ## long random tests, each kind in turn with new seeds, for HOURS=1 (ONLY="kills": some kinds): the model beside the command, kills, failures, power cuts, damage, parsers
 	$(SWIFT) build --build-tests $(OPTIMISED)
-	@Scripts/torture.py "$$($(SWIFT) build $(OPTIMISED) --show-bin-path)" --hours $(HOURS) --only "$(ONLY)"
+	@Scripts/torture.py "$$($(SWIFT) build $(OPTIMISED) --show-bin-path)" --hours $(or $(HOURS),1) --only "$(ONLY)"
 
 # Without DEPTH, a sample. DEPTH=6: all histories of six steps, more random ones, every interleaving of the log (which needs spin), and mutants.
 DEPTH ?= quick
