@@ -116,11 +116,11 @@ import Testing
         #expect(try await pool.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM buckets") } == 3)
     }
 
-    @Test func connectionIsAfterwardsAsItWas() async throws {
+    @Test(arguments: ["ON", "OFF"]) func connectionIsAfterwardsAsItWas(recursion: String) async throws {
         let application = try await Application()
         var configuration = Configuration()
         configuration.busyMode = .timeout(3)
-        configuration.prepareDatabase { try $0.execute(sql: "PRAGMA recursive_triggers = ON; PRAGMA synchronous = NORMAL; PRAGMA cache_spill = 77") }
+        configuration.prepareDatabase { try $0.execute(sql: "PRAGMA recursive_triggers = \(recursion); PRAGMA synchronous = NORMAL; PRAGMA cache_spill = 77") }
         let pool = try DatabasePool(path: application.path, configuration: configuration)
         func settings() throws -> [Int] {
             try pool.writeWithoutTransaction { db in
@@ -133,13 +133,21 @@ import Testing
         _ = try await engine.sync()
         #expect(try settings() == before)
         #expect(before[0] == 1 && before[4] == 3000)
+        // SQLite finds the row that has the name here.
+        try await pool.write {
+            let row = "SELECT 'mine', 'Garden', NULL, NULL, NULL, createdAt, updatedAt, 0 FROM buckets"
+            try $0.execute(sql: "CREATE UNIQUE INDEX names ON buckets(name); INSERT INTO buckets \(row)")
+        }
+        try await application.publish(Application.bucket("two", "Garden"))
+        _ = try await engine.sync()
+        #expect(try settings() == before)
         // Foreign keys are the application's again.
         await #expect(throws: DatabaseError.self) {
             try await pool.write {
                 try $0.execute(sql: "INSERT INTO notifications(id, title, createdAt, updatedAt, bucketId) VALUES('n', 'N', '2026', '2026', 'none')")
             }
         }
-        #expect(try await pool.read { try String.fetchAll($0, sql: "SELECT name FROM buckets") } == ["Work"])
+        #expect(try await pool.read { try String.fetchAll($0, sql: "SELECT id FROM buckets ORDER BY id") } == ["one", "two"])
     }
 
     @Test func importCascadesIntoNothingThatComesBack() async throws {
