@@ -113,7 +113,7 @@ def changes(line, before):
     # Neither a value, nor what a function returns without the word.
     if re.search(r"->.*\{$|\bvar .*\{$|\{ [^{}]* in$|[(,=?:]$", before): return
     call = re.match(r"^(\s+)((?:try )?(?:[a-z_]|[A-Z]\w*\.)[\w.?!]*\((?:.*)\))$", line)
-    if call and split(call[2], "\0") and not re.match(r"(?:super|self)\.init|fatalError|precondition|assert|\w*logger\.|print", call[2]):
+    if call and split(call[2], "\0") and not re.match(r"(?:super|self)\.init|fatalError|precondition|assert|.*(?:logger\.|progress\?\(|reserveCapacity)|print", call[2]):
         yield "call left out", f"{call[1]}if !Mutant.isOn(NUMBER) {{ {call[2]} }}"
 
 
