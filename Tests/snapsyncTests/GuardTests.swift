@@ -120,6 +120,16 @@ import Testing
             watching: ["less.db"])
     }
 
+    @Test func aDatasetFileWithAnotherRecordTypeIsRefused() throws {
+        let scene = try Scene.phone()
+        let columns = #""columns": [{"name": "id"}, {"name": "name"}]"#
+        try scene.scratch.write(#"{"formatVersion": 1, "datasets": [{"name": "buckets", "key": "id", "recordType": "Other", \#(columns)}]}"#, to: "other.json")
+        try scene.database("r.db").run("CREATE TABLE buckets(id TEXT PRIMARY KEY NOT NULL, name TEXT)")
+        try scene.succeed("join r.db cloud --name r --datasets other.json")
+        try scene.refuse(
+            "sync r.db", exit: 78, saying: ["record buckets_data", "its type is BucketsData, the dataset file says Other"], watching: ["r.db"])
+    }
+
     @Test func secondExportOfOneCommitIsNotMadeAfterACrash() throws {
         let scene = try Scene.phone()
         // The state of a run that was ended between its commit and the note of it.
