@@ -231,7 +231,7 @@ def main():
     parser.add_argument("--list", action="store_true", help="print the mutants without building them")
     parser.add_argument("--copy", type=pathlib.Path, default=ROOT / ".build-mutants/copy", help="where the copy of the code is made")
     parser.add_argument("--scratch", type=pathlib.Path, default=ROOT / ".build-mutants/build", help="where it is built")
-    parser.add_argument("--seconds", type=int, default=90, help="how long the suites of one mutant may take together, as measured without it (all: a day)")
+    parser.add_argument("--seconds", type=int, default=90, help="how long the suites of one mutant may take together, as measured without it (86400: all)")
     options = parser.parse_args()
     if options.museum: sys.exit(bool(museum(options)))
     every = places(options.area)
