@@ -200,10 +200,7 @@ import Testing
         #expect(try scene.succeed("show a.db line").contains(#"{"note":"k","number":1.5}"#))
         try shell.run("ALTER TABLE note DROP COLUMN touched; ALTER TABLE note DROP COLUMN text; DROP TABLE lines")
         #expect(try scene.database("a.db").run("SELECT count(*) FROM snapsync_log WHERE dataset > 0") == "0\n")
-        try scene.succeed("tables remove a.db line")
-        try scene.succeed("sync a.db")
-        try scene.succeed("check a.db --local")
-        try scene.succeed("detach a.db")
+        for line in ["tables remove a.db line", "sync a.db", "check a.db --local", "detach a.db"] { try scene.succeed(line) }
     }
 
     @Test func aTableThatAMigrationRebuildsKeepsItsEdits() throws {
@@ -216,9 +213,7 @@ import Testing
                 INSERT INTO new SELECT id, title, changed, 'due ' || id FROM task; DROP TABLE task; ALTER TABLE new RENAME TO task; COMMIT;
                 UPDATE task SET title = 'after' WHERE id = 't2';
                 """)
-            try scene.succeed("sync a.db")
-            try scene.succeed("tables adopt b.db --create")
-            try scene.succeed("sync b.db")
+            for line in ["sync a.db", "tables adopt b.db --create", "sync b.db"] { try scene.succeed(line) }
             #expect(try scene.rows("b", "id, title, due") == ["t1|before|due t1", "t2|after|due t2", "t3|three|due t3"])
             for name in ["a", "b"] { try scene.succeed("check \(name).db --local") }
         }
@@ -246,9 +241,7 @@ import Testing
     @Test func aColumnThatOnePeerTakesOutStaysInTheOthersTable() throws {
         let scene = try Scene.tasks("peer", "peer")
         try scene.database("a.db").run("ALTER TABLE task ADD COLUMN due TEXT; UPDATE task SET due = 'due ' || id")
-        try scene.succeed("sync a.db")
-        try scene.succeed("tables adopt b.db --create")
-        try scene.succeed("sync b.db")
+        for line in ["sync a.db", "tables adopt b.db --create", "sync b.db"] { try scene.succeed(line) }
         try scene.database("a.db").run("ALTER TABLE task DROP COLUMN due")
         try scene.database("b.db").run("UPDATE task SET due = 'not yet synced' WHERE id = 't1'; UPDATE task SET title = 'by b' WHERE id = 't2'")
         try scene.succeed("tables adopt a.db")
@@ -280,6 +273,20 @@ import Testing
         try scene.database("b.db").run("UPDATE o SET v = 'of b'")
         for name in ["b", "a"] { try scene.succeed("sync \(name).db") }
         for name in ["a", "b"] { #expect(try scene.rows(name, "id, v", table: "o") == ["1|of b"]) }
+    }
+
+    /// A STRICT table cannot have the column's type, and its device still describes the column.
+    @Test func aColumnOfATableThatIsNotStrictStaysDescribed() throws {
+        let scene = try Scene()
+        for (name, option) in [("a", "STRICT"), ("b", "")] { try scene.database("\(name).db").run("CREATE TABLE t(id TEXT PRIMARY KEY NOT NULL) \(option)") }
+        for line in ["init a.db cloud --name a --peers", "sync a.db", "join b.db cloud --name b --peer"] { try scene.succeed(line) }
+        try scene.database("b.db").run("ALTER TABLE t ADD COLUMN due VARCHAR(10)")
+        try scene.succeed("sync b.db")
+        try scene.database("a.db").run("ALTER TABLE t ADD COLUMN tag TEXT; INSERT INTO t VALUES('1', 'red')")
+        for line in ["sync a.db", "tables adopt b.db --create", "sync b.db"] { try scene.succeed(line) }
+        try scene.database("b.db").run("UPDATE t SET due = 'friday'")
+        for line in ["sync b.db", "join c.db cloud --name c", "sync c.db"] { try scene.succeed(line) }
+        #expect(try scene.rows("c", "id, due, tag", table: "t") == ["1|friday|red"])
     }
 
     /// The table's default is no value of the device that adds the column later.

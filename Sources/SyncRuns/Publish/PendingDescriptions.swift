@@ -78,7 +78,7 @@ struct PendingDescriptions: Sendable {
                         hint: "to take over the zone's: snapsync tables remove \(file) \(name) && snapsync tables adopt \(file) --create")
                 }
                 if let there, there != one { try context.database.read { try $0.tables.refuseOtherKeys(of: one.schema, than: there) } }
-                if let there, there == one || known?.hashes[one.schema.name] == nil && !one.describesMore(than: there) { continue }
+                if let there, known?.hashes[one.schema.name] == nil, !one.describesMore(than: there) { continue }
                 // Another device may have added columns that this device does not describe yet. Keep them.
                 let removed = try context.database.read { try $0.state.removedColumns(of: one.schema) }
                 let whole = try there.map { try one.adding($0, without: removed) } ?? one
@@ -103,11 +103,10 @@ struct PendingDescriptions: Sendable {
 }
 
 extension DatasetDescription {
-    /// This description with the additional columns of another one.
+    /// This description with the additional columns of another one. The table is STRICT if both are.
     ///
     /// - Parameter removed: the JSON names of columns that were removed from the dataset.
     fileprivate func adding(_ other: DatasetDescription, without removed: Set<ExactText>) throws -> DatasetDescription {
-        guard structure.strict == other.structure.strict else { return self }
         let further = other.schema.columns.filter { column in
             !removed.contains(column.name.exact) && !schema.columns.contains { $0.name.exact == column.name.exact || $0.column.folded == column.column.folded }
         }
@@ -117,7 +116,8 @@ extension DatasetDescription {
             schema: try schema.with(columns: schema.columns + further),
             structure: TableStructure(
                 columns: structure.columns + columns, primaryKey: structure.primaryKey, autoincrement: structure.autoincrement,
-                withoutRowid: structure.withoutRowid, strict: structure.strict, unique: structure.unique, references: structure.references))
+                withoutRowid: structure.withoutRowid, strict: structure.strict && other.structure.strict, unique: structure.unique,
+                references: structure.references))
     }
 
     /// Whether this description has all columns of the other one, and more.
