@@ -23,7 +23,6 @@ package final class SealedAssetReader: AssetReader {
     }
 
     package var byteCount: Int { wrapped.byteCount }
-    package var isBetterCopied: Bool { wrapped.isBetterCopied }
     package func expect(_ ranges: [Range<Int>]) { wrapped.expect(ranges) }
 
     package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws { try wrapped.read(into: buffer, at: offset) }

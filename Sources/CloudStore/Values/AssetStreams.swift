@@ -27,16 +27,12 @@ public protocol AssetReader: AnyObject, Sendable {
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws
     /// The block index beside the asset, after checking its size and hash; nil if the asset has none.
     func index() throws -> Data?
-    /// Whether copying a block from this asset is cheaper than compressing the same block again. The default is true; a remote store, where
-    /// reading costs a request, returns false.
-    var isBetterCopied: Bool { get }
     /// Announces the ranges that will be read, in ascending order. A remote store prefetches them and merges adjacent ones. The default does
     /// nothing.
     func expect(_ ranges: [Range<Int>])
 }
 
 extension AssetReader {
-    public var isBetterCopied: Bool { true }
     public func expect(_ ranges: [Range<Int>]) {}
 }
 

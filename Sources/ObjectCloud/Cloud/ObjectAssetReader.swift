@@ -29,8 +29,6 @@ final class ObjectAssetReader: AssetReader, @unchecked Sendable {
     private static let aheadBytes = 12 << 20
     /// The bytes that are read when the asset is opened; a smaller asset is read completely.
     private static let firstBytes = 64 << 10
-    /// For assets up to this size, compressing a block again is cheaper than copying it.
-    private static let smallBytes = 1 << 20
 
     /// A range that is in memory, or is being read.
     ///
@@ -75,8 +73,6 @@ final class ObjectAssetReader: AssetReader, @unchecked Sendable {
 
     /// Whether the asset is in the same bucket, read by the same client.
     func isIn(_ other: BucketStore) -> Bool { store.client === other.client }
-
-    var isBetterCopied: Bool { byteCount > Self.smallBytes }
 
     private func readBeginning() throws(CloudError) {
         guard byteCount > 0 else { return }

@@ -12,8 +12,6 @@ struct AssetAssembler {
     private var assembly: SnapshotAssembly?
     /// The number of the previous snapshot's first blocks that came in order; no longer counted after the first different block.
     private var leading = 0
-    /// Those blocks, if they were compressed again (``append(_:sameAs:)``). Memory: the blocks of a small asset.
-    private var waiting: [CompressedBlock] = []
     private var reused = 0
     /// The number of entities so far.
     private(set) var recordCount = 0
@@ -39,14 +37,6 @@ struct AssetAssembler {
             try begin()
             try copy(position)
         }
-    }
-
-    /// Adds a block that has the same entities as the block at `position` of the previous snapshot.
-    mutating func append(_ block: CompressedBlock, sameAs position: Int) throws {
-        guard assembly == nil, position == leading else { return try append(block) }
-        recordCount += block.entry.count
-        leading += 1
-        waiting.append(block)
     }
 
     /// Adds a new block.
@@ -78,10 +68,6 @@ struct AssetAssembler {
     private mutating func begin() throws {
         guard assembly == nil else { return }
         assembly = try makeAssembly()
-        guard waiting.isEmpty else {
-            for block in waiting { try assembly?.append(block) }
-            return waiting = []
-        }
         for position in 0..<leading { try copy(position) }
     }
 

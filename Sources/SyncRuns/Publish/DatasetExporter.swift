@@ -56,8 +56,6 @@ package struct DatasetExporter: Sendable {
     /// One block for the asset.
     private enum Piece {
         case compressed(CompressedBlock)
-        /// The unchanged block at this position of the previous snapshot, compressed again because the previous snapshot is far away.
-        case again(CompressedBlock, Int)
         /// The unchanged block at this position of the previous snapshot.
         case kept(Int)
     }
@@ -76,7 +74,7 @@ package struct DatasetExporter: Sendable {
             let isOneBlock = try !reader.transaction.rows.hasRows(schema, moreThan: blockEntities)
             let queue = OrderedQueue<[Piece]>(window: isOneBlock ? blockEntities + 1 : source.waitingRuns * source.workerCount)
             let progress = try counter(reader.transaction)
-            return try pass(through: queue, from: isOneBlock ? nil : source.workerCount, { work($0, source, into: queue, after: reusable, boxes: boxes) }) {
+            return try pass(through: queue, from: isOneBlock ? nil : source.workerCount, { try work($0, source, into: queue, after: reusable, boxes: boxes) }) {
                 try assemble(queue, blockEntities: blockEntities, after: reusable, into: asset, in: reader.transaction, progress) { count in
                     // A sorted source reads the table itself, and without rowids the table is the index.
                     if !(source is SortedBlockSource), shape.rowidName != nil { try verifyIndexes(count, reader.transaction) }
@@ -90,8 +88,11 @@ package struct DatasetExporter: Sendable {
     ///
     /// - Parameter workerCount: nil runs one worker on this thread before `body`; the queue must have room for all pieces.
     private func pass<T>(
-        through queue: OrderedQueue<[Piece]>, from workerCount: Int?, _ work: @escaping @Sendable (Int) -> Void, to body: () throws -> T
+        through queue: OrderedQueue<[Piece]>, from workerCount: Int?, _ work: @escaping @Sendable (Int) throws -> Void, to body: () throws -> T
     ) throws -> T {
+        let work = { @Sendable worker in
+            do { try work(worker) } catch { queue.fail(SyncError(error, step: .encode)) }
+        }
         if workerCount == nil { work(0) }
         return try BlockingThreads.run(workerCount ?? 0, work) {
             do {
@@ -106,27 +107,21 @@ package struct DatasetExporter: Sendable {
     // One worker: encodes, compares with the last snapshot, compresses.
     private func work(
         _ worker: Int, _ source: any BlockSource, into queue: OrderedQueue<[Piece]>, after previous: PreviousSnapshot?, boxes: DatasetBoxes?
-    ) {
-        do {
-            let compressor = MemberCompressor(boxes: boxes)
-            var pieces: [Piece] = []
-            try source.run(
-                worker: worker, take: { number, block in pieces.append(try piece(of: block, isFirst: number == 0 && pieces.isEmpty, compressor, previous)) },
-                end: { number in
-                    defer { pieces = [] }
-                    return queue.put(pieces, at: number)
-                })
-            if let count = source.runCount { queue.finish(at: count) }
-        } catch {
-            queue.fail(SyncError(error, step: .encode))
-        }
+    ) throws {
+        let compressor = MemberCompressor(boxes: boxes)
+        var pieces: [Piece] = []
+        try source.run(
+            worker: worker, take: { number, block in pieces.append(try piece(of: block, isFirst: number == 0 && pieces.isEmpty, compressor, previous)) },
+            end: { number in
+                defer { pieces = [] }
+                return queue.put(pieces, at: number)
+            })
+        if let count = source.runCount { queue.finish(at: count) }
     }
 
     private func piece(of block: RawBlock, isFirst: Bool, _ compressor: MemberCompressor, _ previous: PreviousSnapshot?) throws -> Piece {
-        let position = previous?.match(block, isFirst: isFirst)
-        if let position, previous?.reader.isBetterCopied == true { return .kept(position) }
-        let compressed = try SyncError.at(.compress) { try compressor.compress(block, isFirst: isFirst) }
-        return position.map { .again(compressed, $0) } ?? .compressed(compressed)
+        if let position = previous?.match(block, isFirst: isFirst) { return .kept(position) }
+        return .compressed(try SyncError.at(.compress) { try compressor.compress(block, isFirst: isFirst) })
     }
 
     /// Reads only the ranges with changed keys. The other blocks are copied from the last snapshot asset.
@@ -142,12 +137,8 @@ package struct DatasetExporter: Sendable {
         let progress = try counter(reader.transaction)
         let isShort = workerCount == 1 && changed.parts.count <= window
         let encode = { @Sendable worker in
-            do {
-                if let own { return try work(changed, own.value, into: queue, after: previous, boxes: boxes) }
-                try session.withReader(worker + 1) { try work(changed, $0.ranges(of: schema), into: queue, after: previous, boxes: boxes) }
-            } catch {
-                queue.fail(SyncError(error, step: .encode))
-            }
+            if let own { return try work(changed, own.value, into: queue, after: previous, boxes: boxes) }
+            try session.withReader(worker + 1) { try work(changed, $0.ranges(of: schema), into: queue, after: previous, boxes: boxes) }
         }
         return try pass(through: queue, from: isShort ? nil : workerCount, encode) {
             try assemble(queue, blockEntities: previous.index.blockEntities, after: previous, into: asset, in: reader.transaction, progress) { count in
@@ -206,7 +197,6 @@ package struct DatasetExporter: Sendable {
                 try SyncError.at(.store) {
                     switch piece {
                     case .kept(let position): try writer.keep(position)
-                    case .again(let block, let position): try writer.append(block, sameAs: position)
                     case .compressed(let block): try writer.append(block)
                     }
                 }
