@@ -497,16 +497,7 @@ extension CloudDatabase {
     }
 
     package func inZone<T: Sendable>(_ zone: ZoneID, to access: Access = .read, _ body: @escaping @Sendable (Zone) throws -> T) async throws -> T {
-        try await blocking { [self] store in
-            do { return try body(open(zone, to: access, in: store)) } catch {
-                // The place may hold another cloud by now, or none. If so, that error explains more than the one that the body threw.
-                if access != .write, !store.isReplicated {
-                    _ = try marker(of: zone).identity()
-                    _ = try open(zone, to: .write, in: store)
-                }
-                throw error
-            }
-        }
+        try await blocking { [self] store in try body(open(zone, to: access, in: store)) }
     }
 
     private func open(_ zone: ZoneID, to access: Access, in store: any ObjectStore) throws -> Zone {

@@ -5,17 +5,16 @@ struct CommitComposer {
     let history: HistoryID
     let zone: ZoneInfo
 
-    /// Returns the file of the commit that follows the last one of `log`.
+    /// Returns the file of the commit that follows the last one of `log`. The draft must be verified (``verify(_:number:)``).
     ///
     /// - Parameter checkpoint: the newest checkpoint in the store. The checkpoint counts once a commit names it.
     /// - Parameter nonce: 16 hexadecimal digits.
     /// - Parameter keys: the device's keys, in a signed zone.
-    /// - Throws: ``CloudError`` with `.invalidArguments`, `.limitExceeded`, `.notAuthorized` or `.clockUnusable`.
+    /// - Throws: ``CloudError`` with `.invalidArguments` or `.limitExceeded`.
     func compose(_ draft: CommitDraft, after log: ReplayedHistory, checkpoint: CheckpointReference?, nonce: String, by keys: DeviceKeys?) throws
         -> PreparedCommit
     {
         let number = log.nextNumber
-        try verify(draft, number: number)
         let answered = log.answered.merging(draft.answered) { $1 }
         if let device = AnsweredEdits.firstFallen(from: log.answered, to: answered) {
             throw invalid("the edits of \(device) are decided beyond the number that the draft states")
@@ -38,6 +37,8 @@ struct CommitComposer {
     }
 
     /// Refuses a draft that no reader could read back, or that its device may not publish.
+    ///
+    /// - Throws: ``CloudError`` with `.invalidArguments`, `.notAuthorized` or `.clockUnusable`.
     func verify(_ draft: CommitDraft, number: Int) throws(CloudError) {
         try CloudNames.verify(draft.device, isNameOf: "device")
         try authorize(draft.device, number: number)
