@@ -57,7 +57,6 @@ package final class Rebase {
 
     /// A standing edit in a round.
     private struct Placed {
-        let order: Int
         let isLoose: Bool
         /// The columns in which the row differs from the version's shown row; all of them for a new row; nil for a deletion.
         var changed: Set<Int>?
@@ -157,7 +156,7 @@ package final class Rebase {
             if merge.standing != edit || isGone || !merge.later.isEmpty || !merge.replaced.isEmpty || !merge.misfits.isEmpty { outcome.merges[place] = merge }
             guard merge.standing != nil else { return }
             let before = there?.shown
-            var one = Placed(order: placed.count, isLoose: edit.isLoose, before: before)
+            var one = Placed(isLoose: edit.isLoose, before: before)
             if there?.row?.isHeld == true { try state.release(place) }
             switch merge.entry {
             case .row(let row) where row.isHeld:
@@ -218,17 +217,10 @@ package final class Rebase {
             // A constraint of this table alone.
             if clashes.isEmpty { try yield(place, one.changed ?? []) }
             for clash in clashes {
-                let place = (one: place, rival: RowPlace(place.dataset, clash.rival))
-                guard let rival = placed[place.rival] else {
-                    try yield(place.one, clash.columns)
-                    continue
-                }
-                // The version's own value stays. Of two own rows, SQLite accepted the one that was written later, so the other one was not in the table.
-                if isPublished(clash.columns, rival) || !isPublished(clash.columns, one) && rival.order > one.order {
-                    try yield(place.one, clash.columns)
-                } else {
-                    try yield(place.rival, clash.columns)
-                }
+                let rival = RowPlace(place.dataset, clash.rival)
+                // The version's own value stays. Of two own rows, SQLite accepted the one that was changed later, so the other one was not in the table.
+                let isVersions = placed[rival].map { isPublished(clash.columns, $0) } ?? true
+                try yield(isVersions ? place : rival, clash.columns)
             }
         }
         return fits
