@@ -13,8 +13,6 @@ extension LocalTransaction {
     package var rowids: RowidWatch { RowidWatch(transaction: self) }
     /// The log entries of the triggers, and the tracked changes.
     package var changeLog: ChangeLog { ChangeLog(transaction: self) }
-    /// The decisions of an import about the tracked changes.
-    package var merge: MergeTable { MergeTable(transaction: self) }
     /// The entities that the import inserted with a default of this table.
     package var defaultedRows: DefaultedRows { DefaultedRows(transaction: self) }
     /// Repairs tracked instants that are later than the clock.

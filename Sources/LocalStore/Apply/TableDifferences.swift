@@ -379,12 +379,7 @@ package struct SchemaTransition: TransactionPart {
     package func end(_ schema: DatasetSchema) throws {
         try transaction.tracking.remove(schema)
         try transaction.waiting.remove(of: schema)
-        try transaction.state.missingColumns.set([], of: schema)
-        try transaction.state.unseenColumns.set([], of: schema)
-        try transaction.state.describedColumns.set([], of: schema)
-        try transaction.state.removedColumns.set([], of: schema)
-        try transaction.state.leftColumns.set([], of: schema)
-        try transaction.state.knownRecord.set(nil, of: schema)
+        try transaction.state.forget(schema)
         try transaction.state.takenOut.set(transaction.state.takenOut().subtracting([schema.name.exact]))
         try db.execute(sql: "DELETE FROM snapsync_datasets WHERE name = ?", arguments: [schema.name])
     }

@@ -197,20 +197,3 @@ extension TrackedChange {
         }
     }
 }
-
-/// What an import records about the tracked changes.
-package struct MergeTable: TransactionPart {
-    let transaction: LocalTransaction
-
-    /// Records that the tables of datasets equal the version plus the tracked changes.
-    ///
-    /// Call it once, after the merge of the last dataset. Between two writes of one page, SQLite may have moved it to the write-ahead log; it then
-    /// computes the checksums of everything after it again.
-    package func setCompared(_ schemas: [DatasetSchema]) throws {
-        for schema in schemas {
-            guard let id = try trackingID(schema) else { continue }
-            try db.execute(sql: "UPDATE snapsync_tracking SET isComplete = 1 WHERE id = ?", arguments: [id])
-            try transaction.rowids.setCompared(schema)
-        }
-    }
-}

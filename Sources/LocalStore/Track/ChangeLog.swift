@@ -82,8 +82,10 @@ package struct ChangeLog: TransactionPart {
     /// - *own* is the instant of an unpublished change that it replaced, unless that instant is later than the clock and *seen*.
     ///
     /// Source: docs/local-tables.md, "snapsync_changes".
-    package func consolidate(of schemas: [DatasetSchema]) throws {
-        let last = try lastEntry()
+    ///
+    /// - Parameter sequence: the last entry that is turned into a change. Later ones stay in the log.
+    package func consolidate(of schemas: [DatasetSchema], upTo sequence: Int64? = nil) throws {
+        let last = try sequence ?? lastEntry()
         var consolidated: [Int64] = []
         for schema in schemas {
             guard let id = try trackingID(schema) else { continue }
@@ -97,14 +99,6 @@ package struct ChangeLog: TransactionPart {
         let second = try KeyedStatement(db, "SELECT dataset FROM snapsync_log ORDER BY seq LIMIT 1 OFFSET 1").integer()
         if consolidated.isEmpty, second == nil || second != ReservedDataset.none.rawValue { return }
         try removeEntries(of: consolidated, upTo: last)
-    }
-
-    /// Turns the log entries of a dataset up to a sequence number into tracked changes. Later entries stay in the log.
-    package func consolidate(of schema: DatasetSchema, upTo sequence: Int64) throws {
-        guard let id = try trackingID(schema), try hasEntries(of: id) else { return }
-        try LogConsolidation(transaction, schema, id: id).run(upTo: sequence)
-        try review(schema, id: id)
-        try removeEntries(of: [id], upTo: sequence)
     }
 
     /// Deletes the log entries of datasets up to a sequence number.
@@ -377,7 +371,6 @@ package struct ChangeLog: TransactionPart {
         try db.execute(sql: "UPDATE snapsync_changes SET isNew = \(TrackedOrigin.unknown) WHERE dataset = ?", arguments: [id])
         guard let doubt, try self.doubt(of: schema) == doubt else { return }
         try transaction.tracking.setComplete(schema)
-        try transaction.rowids.setCompared(schema)
     }
 
     // MARK: - Queries of the tracked changes

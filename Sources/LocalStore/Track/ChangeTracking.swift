@@ -121,7 +121,8 @@ package struct ChangeTracking: TransactionPart {
 
     /// Records that a dataset's table equals the applied version plus the tracked changes. The caller makes sure of that.
     package func setComplete(_ schema: DatasetSchema) throws {
-        try db.execute(sql: "UPDATE snapsync_tracking SET isComplete = 1 WHERE dataset = ?", arguments: [schema.name])
+        try db.execute(sql: "UPDATE snapsync_tracking SET isComplete = \(Completeness.complete) WHERE dataset = ?", arguments: [schema.name])
+        try transaction.rowids.setCompared(schema)
     }
 
     /// What a comparison of all rows has found of one of them.

@@ -101,6 +101,11 @@ package struct StateTable: TransactionPart {
         try undoPoint.set(nil)
     }
 
+    /// Deletes what is recorded of one dataset.
+    package func forget(_ schema: DatasetSchema) throws {
+        try KeyedStatement(db, "DELETE FROM \(Self.name) WHERE key LIKE '%:%' AND substr(key, instr(key, ':') + 1) = ?").bind(.text(schema.name)).run()
+    }
+
     package func setTablesSeen() throws { try tablesSeen.set(transaction.tables.schemaVersion()) }
 
     /// Records that the role's regular run succeeded.

@@ -151,7 +151,7 @@ extension SyncContext {
                 if let sequence = intended.sequences[schema.name] {
                     // The intended version may come from a table that was rewritten and exported from the log (``RewrittenTable``). Consolidate
                     // its entries first.
-                    try transaction.changeLog.consolidate(of: schema, upTo: sequence)
+                    try transaction.changeLog.consolidate(of: [schema], upTo: sequence)
                     try transaction.acknowledgePublished(schema, upTo: sequence)
                 }
                 try TombstoneHorizon.adopt(from: commit, of: schema, in: transaction)

@@ -75,7 +75,7 @@ struct VersionReplacement {
                 let replaced = try incoming.indices.map {
                     try incoming[$0].apply(prepared.plans[$0], with: prepared.importers[$0], merge: prepared.merging, ledger: ledger, in: transaction, progress)
                 }
-                try transaction.merge.setCompared(incoming.filter { $0.snapshot != nil }.map(\.schema))
+                for one in incoming where one.snapshot != nil { try transaction.tracking.setComplete(one.schema) }
                 try prepared.merging.finish(incoming, changes, isFirst: local.applied == nil)
                 return replaced
             }
