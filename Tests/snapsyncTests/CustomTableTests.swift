@@ -182,9 +182,7 @@ import Testing
             INSERT INTO strict VALUES(9, x'00'), (-9, x''); INSERT INTO late VALUES(1, 'b'), (2, 'a');
             """)
         try scene.succeed("init a.db cloud --datasets odd.json")
-        try scene.succeed("export a.db")
-        try scene.succeed("join b.db cloud --datasets odd.json")
-        try scene.succeed("import b.db")
+        for line in ["export a.db", "join b.db cloud --datasets odd.json", "import b.db"] { try scene.succeed(line) }
         func check(at location: SourceLocation = #_sourceLocation) throws {
             for (table, key) in [("strict", "id"), ("late", "code")] {
                 #expect(
@@ -217,9 +215,7 @@ import Testing
         }
         try scene.database("plant.db").run("INSERT INTO readings(id, note) VALUES(1, 'one'), (2, 'two'); INSERT INTO labels VALUES('a', x'00')")
         try scene.succeed("init plant.db cloud --datasets plant.json")
-        try scene.succeed("join office.db cloud --datasets plant.json")
-        try scene.succeed("export plant.db")
-        try scene.succeed("import office.db")
+        for line in ["join office.db cloud --datasets plant.json", "export plant.db", "import office.db"] { try scene.succeed(line) }
         let rows = "SELECT id, hex(note), level, flag, extra FROM readings; SELECT hex(label), hex(bytes) FROM labels ORDER BY label"
         for (number, (spoilt, expected)) in [
             ("UPDATE readings SET note = CAST(x'ff' AS TEXT) WHERE id = 1", "1|FF|0||\n2|74776F|0||\n61|00\n"),

@@ -79,9 +79,7 @@ import Testing
         }
         try scene.database("a.db").run("CREATE TABLE things(id INTEGER PRIMARY KEY, a TEXT, b TEXT); INSERT INTO things VALUES(1, 'x', 'y'), (2, 'z', NULL)")
         try dataset("{\"name\":\"a\",\"type\":\"text\",\"optional\":true}")
-        try scene.succeed("init a.db cloud --name a --datasets things.json")
-        try scene.succeed("export a.db")
-        try scene.succeed("detach a.db")
+        for line in ["init a.db cloud --name a --datasets things.json", "export a.db", "detach a.db"] { try scene.succeed(line) }
         try dataset("{\"name\":\"a\",\"type\":\"text\",\"optional\":true},{\"name\":\"b\",\"type\":\"text\",\"optional\":true}")
         try scene.succeed("join a.db cloud --writer --name a --datasets things.json --replace-local --take-over")
         try scene.succeed("export a.db --replace --yes")

@@ -118,6 +118,7 @@ import Testing
         try scene.refuse(
             "export less.db", exit: 78, saying: ["dataset buckets", "fields that this device does not know", "publishing would lose them", "update"],
             watching: ["less.db"])
+        try scene.refuse("restore less.db 1", exit: 78, saying: ["dataset buckets", "fields that this device does not know"], watching: ["less.db"])
     }
 
     @Test func aDatasetFileWithAnotherRecordTypeIsRefused() throws {

@@ -80,9 +80,7 @@ import Testing
         for name in ["b", "a"] { try scene.database("\(name).db").run("UPDATE t SET z = 'of \(name)' WHERE id = 'x'") }
         try sync(scene, "aba")
         try scene.database("a.db").run("ALTER TABLE t DROP COLUMN z")
-        try scene.succeed("tables adopt a.db")
-        try scene.succeed("sync a.db")
-        try scene.succeed("tables adopt b.db")
+        for line in ["tables adopt a.db", "sync a.db", "tables adopt b.db"] { try scene.succeed(line) }
         try sync(scene, "b")
         #expect(try scene.succeed("conflicts b.db").contains(#"z: "of b" lost"#))
         #expect(try scene.refused("conflicts take b.db 1").contains("z is not synced any more"))

@@ -27,9 +27,7 @@ import Testing
         #expect(try files("copy", in: scene) == files("cloud", in: scene))
         #expect(try scene.succeed("check copy --all-versions").contains("all is well"))
         // A reader of the copy has what a reader of the location has.
-        try scene.succeed("join desk.db copy --name desk")
-        try scene.succeed("sync desk.db")
-        try scene.succeed("sync watch.db")
+        for line in ["join desk.db copy --name desk", "sync desk.db", "sync watch.db"] { try scene.succeed(line) }
         #expect(try scene.contents("desk.db") == scene.contents("watch.db"))
     }
 
@@ -61,9 +59,7 @@ import Testing
         try scene.succeed("init phone.db cloud --built-in --name phone")
         try scene.succeed("sync phone.db")
         try scene.succeed("copy cloud copy")
-        try scene.succeed("generate phone.db --mark-read 3")
-        try scene.succeed("sync phone.db")
-        try scene.succeed("zone sign phone.db --prune-old")
+        for line in ["generate phone.db --mark-read 3", "sync phone.db", "zone sign phone.db --prune-old"] { try scene.succeed(line) }
         for _ in 0..<2 {
             let report = try scene.json("copy cloud copy")
             let zones = try #require(report["zones"] as? [[String: Any]])

@@ -221,9 +221,7 @@ import Testing
         let scene = try SignedScene()
         try scene.succeed("init phone.db cloud --built-in --name phone --replicated")
         try scene.succeed("generate phone.db --notifications 5")
-        try scene.succeed("sync phone.db")
-        try scene.succeed("join watch.db cloud --name watch")
-        try scene.succeed("sync watch.db")
+        for line in ["sync phone.db", "join watch.db cloud --name watch", "sync watch.db"] { try scene.succeed(line) }
         try check(scene.json("zone encrypt phone.db -n"), "zone sign --json")
         try scene.succeed("copy cloud copy")
         try scene.succeed("generate phone.db --mark-read 1")

@@ -218,20 +218,6 @@ import Testing
         try scene.refuse("undo watch.db", exit: 66, saying: ["nothing to undo"], watching: ["watch.db"])
         try scene.refuse("export watch.db --replace --yes", exit: 78, saying: ["this device is a reader"], watching: ["watch.db"], asJSONToo: true)
     }
-
-    @Test func fieldsThatThisDeviceDoesNotKnowAreNotLost() throws {
-        let scene = try Scene.phone()
-        try scene.scratch.write(
-            """
-            {"formatVersion": 1, "datasets": [{"name": "buckets", "key": "id", "timestamp": "updatedAt", "columns": [
-              {"name": "id", "type": "text"}, {"name": "name", "type": "text"}, {"name": "createdAt", "type": "text"}, {"name": "updatedAt", "type": "text"}]}]}
-            """, to: "less.json")
-        try scene.database("less.db").run("CREATE TABLE buckets(id TEXT PRIMARY KEY NOT NULL, name TEXT, createdAt TEXT, updatedAt TEXT)")
-        try scene.succeed("join less.db cloud --writer --name phone --take-over --datasets less.json")
-        try scene.succeed("import less.db")
-        try scene.refuse(
-            "restore less.db 1", exit: 78, saying: ["dataset buckets", "fields that this device does not know"], watching: ["less.db"])
-    }
 }
 
 /// `replace`: one side wins as a whole.

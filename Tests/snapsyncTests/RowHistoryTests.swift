@@ -79,9 +79,7 @@ import Testing
         #expect(try scene.database("b.db").run("SELECT title, n FROM large WHERE a = 7; SELECT n FROM small ORDER BY id") == "two|7\n5\n9\n")
         #expect(try scene.database("b.db").run("SELECT count(*) FROM large") == "12000\n")
         // A deleted row is inserted again.
-        try scene.succeed("restore b.db 2 small t")
-        try scene.succeed("sync b.db")
-        try scene.succeed("sync a.db")
+        for line in ["restore b.db 2 small t", "sync b.db", "sync a.db"] { try scene.succeed(line) }
         #expect(try scene.database("a.db").run("SELECT n FROM small WHERE id = 't'") == "1\n")
         try scene.succeed("undo b.db")
         #expect(try scene.database("b.db").run("SELECT count(*) FROM small") == "2\n")

@@ -163,9 +163,7 @@ import Testing
         let scene = try SignedScene.sealedPhoneAndWatch()
         try scene.succeed("generate other.db --notifications 5 --buckets 2")
         _ = try scene.initSealed("init other.db cloud2 --built-in --name other --encrypt")
-        try scene.succeed("sync other.db")
-        try scene.succeed("zone rotate-keys phone.db")
-        try scene.succeed("sync watch.db")
+        for line in ["sync other.db", "zone rotate-keys phone.db", "sync watch.db"] { try scene.succeed(line) }
         try scene.keepCloud()
         let put = "put(c, k)"
         let begin = "k = keys_of('phone'); z = open_zone(ZONE, seed_of('phone')); c = following('phone', k); c['saved'] = []; "

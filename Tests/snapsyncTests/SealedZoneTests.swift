@@ -219,10 +219,7 @@ import Testing
         try scene.succeed("sync late.db")
         #expect(try scene.scene.contents("late.db") == scene.scene.contents("phone.db"))
         try scene.scene.database("phone.db").run("DELETE FROM notifications WHERE title LIKE 'CANARY%'")
-        try scene.succeed("sync phone.db")
-        try scene.succeed("restore phone.db 1")
-        try scene.succeed("sync phone.db")
-        try scene.succeed("sync late.db")
+        for line in ["sync phone.db", "restore phone.db 1", "sync phone.db", "sync late.db"] { try scene.succeed(line) }
         #expect(try scene.scene.contents("late.db") == scene.scene.contents("phone.db"))
         try scene.succeed("import watch.db --replace --yes")
         #expect(try scene.scene.contents("watch.db") == scene.scene.contents("phone.db"))

@@ -83,9 +83,7 @@ import Testing
 
     @Test func anotherCloudIsRefused() throws {
         let scene = try Scene.phoneAndWatch()
-        try scene.succeed("generate else.db --notifications 2 --buckets 1")
-        try scene.succeed("init else.db other --built-in")
-        try scene.succeed("export else.db")
+        for line in ["generate else.db --notifications 2 --buckets 1", "init else.db other --built-in", "export else.db"] { try scene.succeed(line) }
         let other = try FileListing(of: scene.scratch.path("other"))
         for line in ["import watch.db", "export phone.db", "status watch.db", "check phone.db --read-data"] {
             try scene.refuse(
@@ -104,9 +102,7 @@ import Testing
         let scene = try Scene.phone()
         try scene.succeed("generate desk.db --notifications 5 --buckets 1 --seed 77")
         try scene.succeed("init desk.db cloud --built-in --name desk --zone Desk")
-        try scene.succeed("export desk.db")
-        try scene.succeed("join watch.db cloud --zone Desk")
-        try scene.succeed("import watch.db")
+        for line in ["export desk.db", "join watch.db cloud --zone Desk", "import watch.db"] { try scene.succeed(line) }
         #expect(try scene.contents("watch.db") == scene.contents("desk.db"))
         #expect(try scene.succeed("log cloud --zone Desk").contains("notifications_data: 5 entities"))
         #expect(try scene.succeed("log cloud --zone ZentikSyncZone").contains("notifications_data: 30 entities"))

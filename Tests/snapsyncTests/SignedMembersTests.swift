@@ -67,9 +67,7 @@ import Testing
         let edit = "UPDATE notifications SET title = 'changed' WHERE id = (SELECT max(id) FROM notifications WHERE title <> 'changed')"
         try scene.scene.database("laptop.db").run(edit)
         try scene.refuse("sync laptop.db", exit: 78, saying: ["laptop is no member", scene.words("laptop"), "snapsync zone approve DB laptop"])
-        try scene.succeed("zone approve desk.db laptop --yes")
-        try scene.succeed("sync laptop.db")
-        try scene.succeed("sync desk.db")
+        for line in ["zone approve desk.db laptop --yes", "sync laptop.db", "sync desk.db"] { try scene.succeed(line) }
         #expect(try scene.scene.contents("desk.db") == scene.scene.contents("laptop.db"))
         // The newcomer admits others, and keeps reading when the creator is removed.
         try scene.succeed("join shelf.db cloud --peer --name shelf --trust \(scene.words("desk"))")
@@ -144,9 +142,7 @@ import Testing
             """)
         try scene.refuse("sync watch.db", exit: 65, saying: ["the list of members is not the one that this device has seen"], watching: ["watch.db"])
         try scene.restoreCloud()
-        try scene.succeed("sync watch.db")
-        try scene.succeed("zone approve desk.db shelf --yes")
-        try scene.succeed("sync shelf.db")
+        for line in ["sync watch.db", "zone approve desk.db shelf --yes", "sync shelf.db"] { try scene.succeed(line) }
         #expect(try scene.scene.contents("shelf.db") == scene.scene.contents("desk.db"))
     }
 

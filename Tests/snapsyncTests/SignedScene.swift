@@ -25,9 +25,7 @@ struct SignedScene {
                 try scene.succeed("init phone.db cloud --built-in --name phone --sign")
                 try scene.succeed("sync phone.db")
                 try scene.succeed("join watch.db cloud --name watch --trust \(scene.words("phone"))")
-                try scene.succeed("sync watch.db")
-                try scene.succeed("generate phone.db --mark-read 3")
-                try scene.succeed("sync phone.db")
+                for line in ["sync watch.db", "generate phone.db --mark-read 3", "sync phone.db"] { try scene.succeed(line) }
                 try scene.keepCloud()
             })
     }

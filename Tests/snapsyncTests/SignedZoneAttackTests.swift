@@ -46,9 +46,7 @@ import Testing
         let scene = try SignedScene.phoneAndWatch()
         try scene.succeed("generate other.db --notifications 5 --buckets 2")
         try scene.succeed("init other.db cloud2 --built-in --name phone --sign")
-        try scene.succeed("sync other.db")
-        try scene.succeed("generate other.db --mark-read 1")
-        try scene.succeed("sync other.db")
+        for line in ["sync other.db", "generate other.db --mark-read 1", "sync other.db"] { try scene.succeed(line) }
         try scene.attack("shutil.copy(commit_path(2, 'cloud2/private/ZentikSyncZone'), commit_path(2))", saying: ["another location or zone"])
         // The whole zone, in the place of ours.
         try scene.attack(

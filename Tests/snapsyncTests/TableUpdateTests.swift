@@ -34,6 +34,7 @@ import Testing
             // Taken out: rows stay everywhere, and the versions that had it keep it.
             try scene.database("a.db").run("INSERT INTO tag VALUES('blue', 't2')")
             try scene.succeed("tables remove a.db tag")
+            #expect(try scene.database("a.db").run("SELECT key FROM snapsync_state WHERE key LIKE '%:tag'") == "")
             try scene.succeed("sync a.db")
             #expect(try scene.succeed("sync b.db").contains("tag"))
             for name in ["a", "b", "a"] { try scene.succeed("sync \(name).db") }
@@ -63,10 +64,7 @@ import Testing
             return isThere ? try scene.rows("j\(joined)", "name", table: "tag") : nil
         }
         try scene.database("a.db").run("CREATE TABLE tag(id TEXT PRIMARY KEY NOT NULL, name TEXT); INSERT INTO tag VALUES('1', 'red')")
-        try scene.succeed("tables add a.db tag")
-        try scene.succeed("sync a.db")
-        try scene.succeed("sync b.db")
-        try scene.succeed("tables adopt b.db --create")
+        for line in ["tables add a.db tag", "sync a.db", "sync b.db", "tables adopt b.db --create"] { try scene.succeed(line) }
         #expect(try tags() == ["red"])
 
         // Put back before the removal was published.
@@ -90,14 +88,23 @@ import Testing
         #expect(try tags() == ["green"])
         #expect(try scene.succeed("tables adopt a.db --create").contains("the dataset tag is imported from now on"))
         #expect(try tags() == ["green"] && scene.rows("a", table: "tag") == ["1|green"])
+        // Put back by the other device at once.
+        for line in ["tables remove a.db tag", "sync a.db", "sync b.db", "tables add b.db tag", "sync b.db"] { try scene.succeed(line) }
+        #expect(try tags() == ["green"])
+        try scene.succeed("tables adopt a.db --create")
         // What one device takes out after the other did, it does not take out again later.
-        try scene.succeed("tables remove a.db tag")
-        try scene.succeed("sync a.db")
-        try scene.succeed("sync b.db")
+        for line in ["tables remove a.db tag", "sync a.db", "sync b.db"] { try scene.succeed(line) }
         #expect(try scene.succeed("tables remove b.db tag").contains("is no longer synced here; its rows stay"))
         try scene.succeed("tables add a.db tag")
         #expect(try tags() == ["green"])
         for name in ["a", "b"] { try scene.succeed("check \(name).db --local") }
+    }
+
+    @Test func valuesThatATableStillLacksWhenItLeavesAreNotWaitedFor() throws {
+        let scene = try Scene.twoTables("writer", "reader")
+        try scene.database("a.db").run("ALTER TABLE o ADD COLUMN w TEXT; INSERT INTO o(id, w) VALUES('1', 'new')")
+        for line in ["sync a.db", "sync b.db", "tables adopt b.db --create", "tables remove a.db o", "sync a.db", "sync b.db"] { try scene.succeed(line) }
+        #expect(try scene.succeed("sync b.db").contains("is here already"))
     }
 
     /// A version that is gone takes the description with it. The device that has the column describes it again, and puts the table back when it is told to.

@@ -16,9 +16,7 @@ import Testing
                 try scene.succeed("generate phone.db --notifications 30 --buckets 4")
                 try scene.scene.database("phone.db").run("UPDATE notifications SET body = 'CANARY ' || id")
                 try scene.succeed("init phone.db cloud --built-in --name phone")
-                try scene.succeed("sync phone.db")
-                try scene.succeed("join watch.db cloud --name watch")
-                try scene.succeed("sync watch.db")
+                for line in ["sync phone.db", "join watch.db cloud --name watch", "sync watch.db"] { try scene.succeed(line) }
             })
     }
 
@@ -181,9 +179,7 @@ import Testing
     /// Whoever can write the store takes the last version away and goes on in the clear.
     @Test func nobodyGoesBackToTheZoneThatWasLeft() throws {
         let scene = try plainZone()
-        try scene.succeed("join far.db cloud --name far")
-        try scene.succeed("sync far.db")
-        try scene.succeed("zone encrypt phone.db")
+        for line in ["join far.db cloud --name far", "sync far.db", "zone encrypt phone.db"] { try scene.succeed(line) }
         let words = try words("phone", in: scene, zone: "ZentikSyncZone-sealed")
         #expect(try scene.run("sync watch.db").status == 75)
         try scene.forge(
@@ -196,9 +192,7 @@ import Testing
         // Who has seen where the zone goes on does not look at the old one any more, a member or not yet.
         try scene.refuse("sync watch.db", exit: 75, saying: ["goes on as this sealed zone, made by \(words)"], watching: ["watch.db"])
         try scene.scene.database("phone.db").run(Self.edit("CANARY later"))
-        try scene.succeed("sync phone.db")
-        try scene.succeed("zone approve phone.db watch --yes")
-        try scene.succeed("sync watch.db")
+        for line in ["sync phone.db", "zone approve phone.db watch --yes", "sync watch.db"] { try scene.succeed(line) }
         #expect(try scene.scene.contents("watch.db") == scene.scene.contents("phone.db"))
         try scene.expectNowhere(["CANARY later"])
         #expect(try scene.run("check phone.db").text.contains("does not say any more that it goes on as zone ZentikSyncZone-sealed"))

@@ -46,6 +46,24 @@ import Testing
         for name in ["phone", "desk"] { #expect(try scene.value("SELECT name FROM recipes WHERE id = 'r3'", in: "\(name).db") == "Cake") }
     }
 
+    /// They are compared with the newest version, and each row's timestamp decides.
+    @Test func aPeersUntrackedEditsOutliveTheVersionThatTheyWereMadeOn() throws {
+        let scene = try kitchen("--peers")
+        try scene.succeed("join till.db cloud --name till --peer")
+        try scene.sync("till")
+        try scene.database("till.db").run(Self.rebuild)
+        for minutes in [50, 60] {
+            try scene.database("desk.db").run("UPDATE recipes SET minutes = \(minutes), updated = '2026-02-01T00:00:00Z' WHERE id = 'r2'")
+            try scene.sync("desk")
+        }
+        try scene.age()
+        try scene.succeed("prune desk.db --keep-last 1")
+        try scene.sync("till", "desk")
+        for name in ["till", "desk"] {
+            #expect(try scene.database("\(name).db").run("SELECT name, minutes FROM recipes ORDER BY id") == "Soup|45\nBread|60\n")
+        }
+    }
+
     /// A column that the reader's table had first: where the zone has a value by now, the reader's goes to the journal, and can be restored.
     @Test func valuesOfAColumnThatTheZoneGetsLaterAreTold() throws {
         let scene = try kitchen()

@@ -60,10 +60,8 @@ import Testing
 
     @Test func aClonedReaderTakesAnotherNameAndKeepsItsChanges() async throws {
         let scene = try await DeviceScene()
-        try await scene.add("one", .peer, DeviceScene.filled(5))
-        try await scene.export("one")
-        try await scene.add("two", .reader)
-        try await scene.importNewest("two")
+        try await scene.publish("one", .peer, DeviceScene.filled(5))
+        try await scene.join("two", .reader)
         try copy(scene, "two", to: "clone")
         try scene.run("clone", "UPDATE notifications SET title = 'mine' WHERE id = 'n1'")
         for round in 0..<2 {
@@ -92,10 +90,8 @@ import Testing
 
     @Test func aCloneWhoseRowsChangeMeanwhileGoesOnUnderItsNewName() async throws {
         let scene = try await DeviceScene()
-        try await scene.add("one", .peer, DeviceScene.filled(5))
-        try await scene.export("one")
-        try await scene.add("two", .reader)
-        try await scene.importNewest("two")
+        try await scene.publish("one", .peer, DeviceScene.filled(5))
+        try await scene.join("two", .reader)
         try copy(scene, "two", to: "clone")
         try scene.run("one", "UPDATE notifications SET title = 'newer' WHERE id = 'n2'")
         try await scene.export("one")
@@ -113,8 +109,7 @@ import Testing
 
     @Test func aReportThatCouldNotBeWrittenIsNoSignOfACopy() async throws {
         let scene = try await DeviceScene()
-        try await scene.add("one", .peer, DeviceScene.filled(5))
-        try await scene.export("one")
+        try await scene.publish("one", .peer, DeviceScene.filled(5))
         let silent = scene.cloud.adding(Silence())
         for round in 0..<3 {
             try scene.run("one", "UPDATE notifications SET title = 'round \(round)'")

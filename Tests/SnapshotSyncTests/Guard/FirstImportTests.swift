@@ -27,8 +27,7 @@ import Testing
         -> DeviceScene
     {
         let scene = try await DeviceScene([settings(merge)])
-        try await scene.add("one", .writer, table + cloud)
-        try await scene.export("one")
+        try await scene.publish("one", .writer, table + cloud)
         try await scene.add("two", role, table + own, adopts: adopts)
         try scene.run("two", after)
         return scene

@@ -43,10 +43,8 @@ import Testing
     @Test(arguments: UInt64(1)...8) func clocksThatJumpAnHourBackOrAYearAheadLoseNothing(seed: UInt64) async throws {
         var random = SeededGenerator(seed: seed)
         let scene = try await DeviceScene()
-        try await scene.add("one", .peer, DeviceScene.filled(6))
-        try await scene.export("one")
-        try await scene.add("two", .peer)
-        try await scene.importNewest("two")
+        try await scene.publish("one", .peer, DeviceScene.filled(6))
+        try await scene.join("two", .peer)
         var last: [String: Instant] = [:], made = 0
         for step in 0..<10 {
             scene.clock.move(bySeconds: [-3600, 0, 365 * 86_400, -365 * 86_400, 60][random.below(5)])

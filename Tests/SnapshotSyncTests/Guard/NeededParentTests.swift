@@ -13,10 +13,8 @@ import Testing
         changesOnly: Bool = false
     ) async throws -> DeviceScene {
         let scene = try await DeviceScene(changesOnly: changesOnly)
-        try await scene.add("one", .peer, sql)
-        try await scene.export("one")
-        try await scene.add("two", role)
-        try await scene.importNewest("two")
+        try await scene.publish("one", .peer, sql)
+        try await scene.join("two", role)
         return scene
     }
 
@@ -104,10 +102,9 @@ import Testing
             CREATE TABLE groups(id TEXT PRIMARY KEY); CREATE TABLE teams(id TEXT PRIMARY KEY, up TEXT NOT NULL REFERENCES groups(id));
             CREATE TABLE people(id TEXT PRIMARY KEY, up TEXT NOT NULL REFERENCES teams(id) ON DELETE CASCADE);
             """
-        try await scene.add("one", .peer, tables + "INSERT INTO groups VALUES('g'); INSERT INTO teams VALUES('t', 'g'); INSERT INTO people VALUES('p', 't')")
-        try await scene.export("one")
-        try await scene.add("two", .reader, tables)
-        try await scene.importNewest("two")
+        try await scene.publish(
+            "one", .peer, tables + "INSERT INTO groups VALUES('g'); INSERT INTO teams VALUES('t', 'g'); INSERT INTO people VALUES('p', 't')")
+        try await scene.join("two", .reader, tables)
         try scene.run("two", "INSERT INTO people VALUES('new', 't'), ('newer', 't')")
         try scene.run("one", "DELETE FROM people; DELETE FROM teams; DELETE FROM groups")
         try await scene.export("one")
@@ -124,10 +121,8 @@ import Testing
         let scene = try await DeviceScene([kinds, items])
         let tables =
             "CREATE TABLE kinds(id INTEGER PRIMARY KEY, code TEXT NOT NULL UNIQUE); CREATE TABLE items(id TEXT PRIMARY KEY, kind TEXT NOT NULL REFERENCES kinds(code));"
-        try await scene.add("one", .peer, tables + "INSERT INTO kinds VALUES(1, 'old'); INSERT INTO items VALUES('a', 'old')")
-        try await scene.export("one")
-        try await scene.add("two", .reader, tables)
-        try await scene.importNewest("two")
+        try await scene.publish("one", .peer, tables + "INSERT INTO kinds VALUES(1, 'old'); INSERT INTO items VALUES('a', 'old')")
+        try await scene.join("two", .reader, tables)
         // The parent is still there, under another code: no row of it can be brought back.
         try scene.run("two", "INSERT INTO items VALUES('mine', 'old')")
         try scene.run("one", "UPDATE kinds SET code = 'new'; UPDATE items SET kind = 'new'")

@@ -116,8 +116,7 @@ import Testing
 
     @Test func rowsThatAreMissingWithoutATrackedDeletionAreDamage() async throws {
         let scene = try await DeviceScene()
-        try await scene.add("one", .writer, DeviceScene.filled(100))
-        try await scene.export("one")
+        try await scene.publish("one", .writer, DeviceScene.filled(100))
         // An application's migration builds the table anew and loses two rows; one more is deleted by an ordinary program before.
         try scene.run(
             "one",

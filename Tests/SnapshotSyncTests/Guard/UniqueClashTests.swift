@@ -13,10 +13,8 @@ import Testing
         let seats = try DatasetSchema(
             name: "seats", table: "seats", keys: ["id"], timestamp: "at", columns: ["id", "guest", "at"].map { DatasetColumn($0, .text) })
         let scene = try await DeviceScene([seats], changesOnly: changesOnly)
-        try await scene.add("one", .peer, table + "INSERT INTO seats VALUES('s1', 'Ada', '2020-01-01T00:00:00Z'), ('s2', 'Ben', '2020-01-01T00:00:00Z')")
-        try await scene.export("one")
-        try await scene.add("two", role, table)
-        try await scene.importNewest("two")
+        try await scene.publish("one", .peer, table + "INSERT INTO seats VALUES('s1', 'Ada', '2020-01-01T00:00:00Z'), ('s2', 'Ben', '2020-01-01T00:00:00Z')")
+        try await scene.join("two", role, table)
         return scene
     }
 

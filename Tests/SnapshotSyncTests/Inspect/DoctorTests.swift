@@ -78,8 +78,7 @@ import Testing
     /// A backend that is no directory is looked at as far as it can be.
     @Test func cloudInMemoryHasNoDirectoryToLookAt() async throws {
         let scene = try await DeviceScene()
-        try await scene.add("one", .peer, DeviceScene.bucket("a"), madeZone: true)
-        try await scene.export("one")
+        try await scene.publish("one", .peer, DeviceScene.bucket("a"), madeZone: true)
         let report = try await scene.engine("one").doctor()
         #expect(report.findings.allSatisfy { $0.severity <= .notice }, "\(report.findings)")
         #expect(!report.findings.contains { $0.id == "fileSystem" } && report.findings.contains { $0.id == "assets" })

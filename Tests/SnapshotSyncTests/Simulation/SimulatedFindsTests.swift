@@ -244,10 +244,8 @@ import Testing
 
     @Test(arguments: [false, true]) func parentDeletedHereComesBackAlsoWhereAnotherParentChanged(changesOnly: Bool) async throws {
         let scene = try await DeviceScene(changesOnly: changesOnly)
-        try await scene.add("one", .peer, DeviceScene.bucket("b") + DeviceScene.bucket("c"))
-        try await scene.export("one")
-        try await scene.add("two", .peer)
-        try await scene.importNewest("two")
+        try await scene.publish("one", .peer, DeviceScene.bucket("b") + DeviceScene.bucket("c"))
+        try await scene.join("two", .peer)
         // The version's change of the buckets does not have the one that its new notification needs.
         try scene.run("two", "DELETE FROM buckets WHERE id = 'b'")
         try scene.run("one", "UPDATE buckets SET name = 'other' WHERE id = 'c';" + DeviceScene.notification("new", in: "b"))
@@ -266,8 +264,7 @@ import Testing
             name: "seats", table: "seats", keys: ["id"], timestamp: "at", columns: ["id", "guest", "at"].map { DatasetColumn($0, .text) })
         let table = "CREATE TABLE seats(id TEXT PRIMARY KEY, guest TEXT NOT NULL UNIQUE, at TEXT NOT NULL);"
         let scene = try await DeviceScene([seats])
-        try await scene.add("one", .peer, table + "INSERT INTO seats VALUES('s', 'Ada', '2020-01-01T00:00:00Z')")
-        try await scene.export("one")
+        try await scene.publish("one", .peer, table + "INSERT INTO seats VALUES('s', 'Ada', '2020-01-01T00:00:00Z')")
         for name in ["two", "three"] {
             try await scene.add(name, .peer, table)
             try await scene.importNewest(name)

@@ -46,6 +46,18 @@ struct DeviceScene {
         }
     }
 
+    /// Sets up a device, and publishes its rows.
+    func publish(_ name: String, _ role: SyncRole, _ sql: String = "", madeZone: Bool? = nil) async throws {
+        try await add(name, role, sql, madeZone: madeZone)
+        try await export(name)
+    }
+
+    /// Sets up a device, and imports the newest version.
+    func join(_ name: String, _ role: SyncRole, _ sql: String = "") async throws {
+        try await add(name, role, sql)
+        try await importNewest(name)
+    }
+
     /// Runs SQL on a connection of its own and returns what `sqlite3` prints.
     @discardableResult
     func run(_ name: String, _ sql: String) throws -> String { try SQLiteShell(name, in: scratch.path).run(sql) }
