@@ -56,9 +56,7 @@ import Testing
     @Test func aZoneThatGoesOnElsewhereKeepsWhatTheCopyHas() throws {
         let scene = try SignedScene()
         try scene.succeed("generate phone.db --notifications 20 --buckets 3")
-        try scene.succeed("init phone.db cloud --built-in --name phone")
-        try scene.succeed("sync phone.db")
-        try scene.succeed("copy cloud copy")
+        for line in ["init phone.db cloud --built-in --name phone", "sync phone.db", "copy cloud copy"] { try scene.succeed(line) }
         for line in ["generate phone.db --mark-read 3", "sync phone.db", "zone sign phone.db --prune-old"] { try scene.succeed(line) }
         for _ in 0..<2 {
             let report = try scene.json("copy cloud copy")

@@ -17,6 +17,16 @@ import Testing
         #expect(try zone.rows("b") == "p6|B||\np7|A||\n--\n27|child||p6\n")
     }
 
+    /// An application without foreign keys leaves a child where it is, and has deleted the parent all the same.
+    @Test func aDeletionThatLeavesAChildStands() throws {
+        let zone = try UniqueZone(
+            "INSERT INTO p VALUES('p1', 'one', NULL, NULL), ('p2', 'two', NULL, NULL); INSERT INTO c VALUES(1, 'child', NULL, 'p1')", devices: ["a", "b"])
+        try zone.edit("a", "PRAGMA foreign_keys = OFF; DELETE FROM p WHERE id = 'p1'")
+        try zone.edit("b", "UPDATE p SET name = 'of b' WHERE id = 'p2'")
+        try zone.sync("b", "a", "b")
+        for name in zone.devices { #expect(try zone.rows(name) == "p2|of b||\n--\n1|child||p1\n") }
+    }
+
     @Test func noPublishedRowLeavesTheTablesAndAHeldRowWaitsWithItsChildren() throws {
         let zone = try UniqueZone(
             "INSERT INTO p VALUES('p1', 'one', NULL, NULL), ('p2', 'two', NULL, 'p1'); INSERT INTO c VALUES(1, 'old child', NULL, 'p1'), (2, 'below', NULL, 'p2')",

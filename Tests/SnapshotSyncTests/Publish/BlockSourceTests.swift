@@ -63,15 +63,18 @@ import Testing
         }
     }
 
+    private func sources(_ reader: DatasetReader, _ session: ReadSession) throws -> [any BlockSource] {
+        [
+            RowBlockSource(rows: try reader.rows(of: schema), schema: schema, cutter: BlockCutter(blockEntities: 20), workerCount: 2),
+            RangeBlockSource(session: session, cursor: try reader.keys(of: schema), schema: schema, cutter: BlockCutter(blockEntities: 20)),
+        ]
+    }
+
     @Test func bothSourcesGiveTheSameBlocks() throws {
         let session = try ReadSession(database, readers: 3)
         defer { session.end() }
         try session.withReader(0) { reader in
-            let sources: [any BlockSource] = [
-                RowBlockSource(rows: try reader.rows(of: schema), schema: schema, cutter: BlockCutter(blockEntities: 20), workerCount: 2),
-                RangeBlockSource(session: session, cursor: try reader.keys(of: schema), schema: schema, cutter: BlockCutter(blockEntities: 20)),
-            ]
-            let blocks = try sources.map { source in
+            let blocks = try sources(reader, session).map { source in
                 #expect(source.runCount == nil)
                 return try source.allBlocks()
             }
@@ -85,11 +88,7 @@ import Testing
         let session = try ReadSession(database, readers: 3)
         defer { session.end() }
         try session.withReader(0) { reader in
-            let sources: [any BlockSource] = [
-                RowBlockSource(rows: try reader.rows(of: schema), schema: schema, cutter: BlockCutter(blockEntities: 20), workerCount: 2),
-                RangeBlockSource(session: session, cursor: try reader.keys(of: schema), schema: schema, cutter: BlockCutter(blockEntities: 20)),
-            ]
-            for source in sources {
+            for source in try sources(reader, session) {
                 try source.run(
                     worker: 1, take: { _, _ in Issue.record("a block came out of an empty table") },
                     end: { _ in
