@@ -497,7 +497,16 @@ extension CloudDatabase {
     }
 
     package func inZone<T: Sendable>(_ zone: ZoneID, to access: Access = .read, _ body: @escaping @Sendable (Zone) throws -> T) async throws -> T {
-        try await blocking { [self] store in try body(open(zone, to: access, in: store)) }
+        try await blocking { [self] store in
+            do { return try body(open(zone, to: access, in: store)) } catch {
+                // A known bucket is opened without a request. It may hold another cloud by now, or none: that error explains more than the body's.
+                if access != .write, !store.isReplicated {
+                    _ = try marker(of: zone).identity()
+                    _ = try open(zone, to: .write, in: store)
+                }
+                throw error
+            }
+        }
     }
 
     private func open(_ zone: ZoneID, to access: Access, in store: any ObjectStore) throws -> Zone {

@@ -94,7 +94,8 @@ package struct ChangeLog: TransactionPart {
             try review(schema, id: id)
             if hasEntries { consolidated.append(id) }
         }
-        try forgetPassing(of: schemas)
+        // The version that ends at an entry has rows that were deleted since.
+        if sequence == nil { try forgetPassing(of: schemas) }
         // Where only other datasets have entries, nothing but the last entry of no dataset is there to be removed.
         let second = try KeyedStatement(db, "SELECT dataset FROM snapsync_log ORDER BY seq LIMIT 1 OFFSET 1").integer()
         if consolidated.isEmpty, second == nil || second != ReservedDataset.none.rawValue { return }
