@@ -84,7 +84,7 @@ class Tracked(Device):
             number, edit = entry
             there = self.head.rows.get(edit.key)
             seen = max([e.at for e in (there, *(e for n, e in self.entries if n and e.key == edit.key)) if e], default=None)
-            if number or edit.at <= clock + 999 or seen is not None and edit.at <= seen + 2:
+            if number or edit.at <= clock + 999 or seen is not None and edit.at <= seen + 999:
                 continue
             at = clock if seen is None else max(clock, seen + 1)
             entry[1] = edit._replace(changed={c: min(one, at) for c, one in edit.changed.items()}, born=min(edit.born, at))
@@ -185,17 +185,12 @@ class History(World):
         self.statements, before = [], dict(device.table)
         super().transaction(device)
         lines, rows = [], dict(before)
-        for number, (key, row) in enumerate(self.statements):
+        for key, row in self.statements:
             name = key[0]
             if row is None:
                 lines.append(f"DELETE FROM {name} WHERE id = {key[1]}")
                 rows.pop(key, None)
             elif key in rows:
-                rest = self.statements[number + 1:]
-                for other, values in rows.items():      # two rows exchange a value
-                    for unique in self.schema[name].unique if other != key and other[0] == name else ():
-                        if None not in [row[c] for c in unique] and all(values[c] == row[c] for c in unique) and next((r for k, r in rest if k == other), None):
-                            lines.append(f"UPDATE {name} SET {', '.join(c + ' = NULL' for c in unique)} WHERE id = {other[1]}")
                 changed = [c for c in row if row[c] != rows[key][c]] or list(row)[:1]
                 lines.append(f"UPDATE {name} SET {', '.join(f'{self.column(c)} = {literal(row[c])}' for c in changed)} WHERE id = {key[1]}")
                 rows[key] = row

@@ -157,6 +157,7 @@ class World:
             elif kind < 0.92 and len(keys) > 1 and not self.free and not device.stricter:   # two rows exchange their UNIQUE values
                 a, b = r.sample(keys, 2)
                 c = description.unique[0][0]
+                log.append((b, {**work[b], c: None}))
                 work[a], work[b] = {**work[a], c: work[b][c]}, {**work[b], c: work[a][c]}
                 log += [(a, work[a]), (b, work[b])]
             elif kind < 0.96:                       # DELETE of all, INSERT of all

@@ -129,8 +129,8 @@ private struct FutureChanges {
         let version = try transaction.datasetStates.versionTime(of: schema)?.microseconds
         let hasSent = try transaction.db.hasTable(LocalTable.sent.name)
         seen = Self.seen(schema, hasSent: hasSent)
-        // A parent that was restored is 1 us later than its deletion, and the deletion is 1 us later than what the version has.
-        var condition = "c.dataset = :id AND c.cause <> \(ChangeCause.known) AND c.at > :limit AND c.at > ifnull(\(seen) + 2, :now)"
+        // By a clock that is behind, changes follow what the version has by microseconds, too.
+        var condition = "c.dataset = :id AND c.cause <> \(ChangeCause.known) AND c.at > :limit AND c.at > ifnull(\(seen) + 999, :now)"
         if hasSent { condition += " AND NOT EXISTS (SELECT 1 FROM snapsync_sent s WHERE s.dataset = c.dataset AND s.key = c.key AND s.seq = c.seq)" }
         self.condition = condition
         arguments = ["id": id, "now": now.microseconds, "limit": Self.limit(now), "version": version]
