@@ -226,7 +226,7 @@ public final class SyncEngine: Sendable {
             return try await run {
                 let context = try await updatedContext()
                 if try await context.isOneOfMany() {
-                    let report = try await PeerSync(context: context, allowed: allowed, progress: progress, pause: options.pause).run()
+                    let report = try await PeerSync(context: context, allowed: allowed, progress: progress).run()
                     try await context.admitEarlierMembers()
                     guard let exported = report.exported else { return report }
                     return SyncReport(role: report.role, exported: try await retaining(fresh(context, exported)), imported: report.imported)

@@ -21,8 +21,6 @@ public struct EngineOptions: Sendable {
     public var logger: Logger
     /// Returns the current time; tests replace it.
     public var now: @Sendable () -> Instant
-    /// Waits after a lost race.
-    package var pause: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
     package var assetRule = AssetRule.standard
     /// The source of the ids of messages and reports.
     package var nonces = NonceSource.system
@@ -44,12 +42,11 @@ public struct EngineOptions: Sendable {
 
     /// Makes options for a test. `openCloud` opens the cloud for each run.
     package init(
-        gate: GateOptions = GateOptions(), now: @escaping @Sendable () -> Instant = { Instant.now },
-        pause: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }, assetRule: AssetRule = .standard,
+        gate: GateOptions = GateOptions(), now: @escaping @Sendable () -> Instant = { Instant.now }, assetRule: AssetRule = .standard,
         nonces: NonceSource = .system, stopwatch: @escaping @Sendable () -> @Sendable () -> Duration = SyncContext.stopwatch,
         openCloud: @escaping @Sendable (SyncSettings) throws -> CloudDatabase
     ) {
         self.init(gate: gate, now: now)
-        (self.pause, self.assetRule, self.nonces, self.stopwatch, self.openCloud) = (pause, assetRule, nonces, stopwatch, openCloud)
+        (self.assetRule, self.nonces, self.stopwatch, self.openCloud) = (assetRule, nonces, stopwatch, openCloud)
     }
 }

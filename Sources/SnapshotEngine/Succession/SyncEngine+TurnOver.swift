@@ -77,7 +77,7 @@ extension SyncEngine {
                     return (try await ZoneTurner(context(), request, keyStore: keyStore, in: openCloud(settings())).close(code), warnings)
                 }
             } catch let error as SyncError where error.code == .tryAgainLater && attempt < policy.attempts {
-                try await options.pause(policy.delay(after: attempt))
+                try await Task.sleep(for: policy.delay(after: attempt))
             }
         }
         throw SyncError(.tryAgainLater, step: .announce, at: database.path, "other devices publish without a pause", hint: "run the same command again")

@@ -1,4 +1,4 @@
-package import CloudStore
+import CloudStore
 import LocalTables
 import SnapshotModel
 import SnapshotVersions
@@ -6,23 +6,17 @@ import StrictText
 
 /// Syncs a database with a zone that has other publishers as well: imports what is new, merges, and publishes the tracked changes.
 ///
-/// If another device publishes first, the prepared version is discarded and the sync starts again, after a random wait. Some device always wins.
-/// When the attempts of ``retry`` are used up, the sync fails with `.tryAgainLater`.
+/// If another device publishes first, the prepared version is discarded and the sync starts again, at once: while it waited, others would publish more.
+/// Some device always wins. After ``attempts`` lost races, the sync fails with `.tryAgainLater`.
 package struct PeerSync: Sendable {
     let context: SyncContext
     /// The datasets that may become much smaller.
     let allowed: ShrinkApproval
     let progress: ProgressHandler?
-    var retry = RetryPolicy(attempts: 100, firstDelay: .milliseconds(10), longestDelay: .milliseconds(200))
-    /// Waits between attempts.
-    let pause: @Sendable (Duration) async throws -> Void
+    private static let attempts = 100
 
-    package init(
-        context: SyncContext, allowed: ShrinkApproval, progress: ProgressHandler?,
-        retry: RetryPolicy = RetryPolicy(attempts: 100, firstDelay: .milliseconds(10), longestDelay: .milliseconds(200)),
-        pause: @escaping @Sendable (Duration) async throws -> Void
-    ) {
-        (self.context, self.allowed, self.progress, self.retry, self.pause) = (context, allowed, progress, retry, pause)
+    package init(context: SyncContext, allowed: ShrinkApproval, progress: ProgressHandler?) {
+        (self.context, self.allowed, self.progress) = (context, allowed, progress)
     }
 
     /// Syncs.
@@ -81,7 +75,7 @@ package struct PeerSync: Sendable {
             case .lostRace(let upstream):
                 if upstream.hasRecovered { found += upstream.warnings }
                 losses += 1
-                guard losses < retry.attempts else {
+                guard losses < Self.attempts else {
                     throw SyncError(
                         .tryAgainLater, step: .announce, at: context.zone.place,
                         "other devices published first, \(losses) times in a row; what was changed here stays tracked",
@@ -90,7 +84,6 @@ package struct PeerSync: Sendable {
                 // Import the winner's commits without reading the zone again.
                 if !upstream.hasRecovered { known = upstream }
             }
-            try await pause(retry.delay(after: losses))
         }
     }
 

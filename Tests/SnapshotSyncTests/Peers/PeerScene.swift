@@ -41,9 +41,9 @@ struct PeerScene {
     @discardableResult
     func run(_ name: String, _ sql: String) throws -> String { try SQLiteShell(name, in: scratch.path).run(sql) }
 
-    func engine(_ name: String, _ cloud: CloudDatabase? = nil, pause: @escaping @Sendable (Duration) async throws -> Void = { _ in }) throws -> SyncEngine {
+    func engine(_ name: String, _ cloud: CloudDatabase? = nil) throws -> SyncEngine {
         let cloud = cloud ?? self.cloud
-        return try SyncEngine(database: scratch.path(name), options: EngineOptions(pause: pause) { _ in cloud })
+        return try SyncEngine(database: scratch.path(name), options: EngineOptions { _ in cloud })
     }
 
     @discardableResult

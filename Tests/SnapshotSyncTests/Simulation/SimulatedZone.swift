@@ -81,7 +81,7 @@ final class SimulatedZone: @unchecked Sendable {
         let now: @Sendable () -> Instant = { [self] in Instant(microseconds: clock(device) * 1000) }
         // What is only logged is not what histories are about.
         let logger = Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() }
-        var options = EngineOptions(now: now, pause: { _ in }, assetRule: rule, nonces: nonces) { _ in try open() }
+        var options = EngineOptions(now: now, assetRule: rule, nonces: nonces) { _ in try open() }
         options.logger = logger
         return try SyncEngine(database: devices[device].path, options: options)
     }
