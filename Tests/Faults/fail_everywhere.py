@@ -42,8 +42,8 @@ CODES = {
 CODES_OF_SQLITE = {"EACCES": {74}, "ESTALE": {74}, "EIO": {65}, "ENOLCK": {75}}
 # And what it makes of a call, whatever its error: a file that it cannot look at counts as moved away, a lock that it cannot get as held.
 CODES_OF_SQLITE_CALLS = {"stat": {77}, "lock": {75}}
-OF_SQLITE = re.compile(r"\.db(-journal|-wal|-shm)?$")
-TOLD = "set aside; snapsync pending says why"
+OF_SQLITE = re.compile(r"\.db(-journal|-wal|-shm|\.snapsync-lock)?$")
+TOLD = "set aside; snapsync pending"
 
 
 def group(call):

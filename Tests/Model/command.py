@@ -218,7 +218,7 @@ class History(World):
             device.settle()
             if device.publishes:    # the import has consolidated the log, so that the export sees them
                 device.correct(self.clock(device.name))
-        elif device.version:
+        elif device.version and not device.hidden:
             device.take_in(self.log, device.version)
         if device.publishes:
             device.publish(self.log, self.mail, self.clock(device.name))
