@@ -40,7 +40,7 @@ package struct HeldRowRestorer {
                 // A row that a version holds is edited, and one that was deleted is inserted again.
                 let at = max(now, (there?.at ?? .earliest).advanced(byMicroseconds: 1))
                 let row = VersionRow(values: values, instants: values.map { _ in at }, born: rows[key]?.born ?? at, isHeld: true)
-                try version.hold(row, at: RowPlace(0, key))
+                try version.hold(row, restoring: nil, at: RowPlace(0, key))
             } else if there?.shown != nil {
                 // The state has the row in its table.
                 _ = try transaction.restoreHeld(key, of: schema, publishes: publishes)

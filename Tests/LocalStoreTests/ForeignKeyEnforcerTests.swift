@@ -90,7 +90,7 @@ import Testing
                 INSERT INTO notes VALUES(1, 'c', '3'), (2, 'b', '2');
                 """)
         let schema = try namedItems(), at = Instant(microseconds: 1)
-        let row = WaitingRow(key: .text(Array("c".utf8)), entity: #"{"id":"c","name":"3"}"#, at: at, born: at, columns: [:])
+        let row = WaitingRow(key: .text(Array("c".utf8)), entity: #"{"id":"c","name":"3"}"#, at: at, born: at, columns: [:], gone: nil)
         _ = try scene.database.write { try $0.tracking.install([schema]) }
         func imported(_ hold: (LocalTransaction) throws -> Void) throws -> [String] {
             try scene.database.write { transaction in

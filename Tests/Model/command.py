@@ -43,6 +43,8 @@ class Tracked(Device):
             there = self.head.rows[key]
             if waits(there):    # the held row is back, as nothing has taken its place
                 self.journal -= {(key, c, v) for c, v in there.values.items()}
+        if values is not None:
+            self.hidden.discard(key)
         was, own = self.table.get(key), [entry for entry in self.entries if entry[1].key == key]
         if values is not None and was is None and waits(self.state.get(key)):
             self.placed.setdefault(key, self.state[key])

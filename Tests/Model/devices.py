@@ -179,13 +179,13 @@ class Device:
 
     def parents_for(self, commit, edit, had):
         """The answer left a row without a parent that the version deleted at the same time, and that this device still has and refers to."""
-        own = had.get(edit.key)
-        if not waits(commit.rows.get(edit.key)) or edit.loose or edit.held or not isinstance(own, Row):
+        own, there = had.get(edit.key), commit.rows.get(edit.key)
+        if not waits(there) or there.born != edit.born or edit.loose or edit.held or not isinstance(own, Row):
             return
-        view = FullView(self.schema, commit.rows)
+        view = FullView(self.schema, {**commit.rows, edit.key: own})
         if not any(view.rivals(edit.key)):
-            for column, parent in view.missing(edit.key):
-                if own.values[column] == parent[1] and shown(had.get(parent)) and not isinstance(commit.rows.get(parent), Row):
+            for _, parent in view.missing(edit.key):
+                if shown(had.get(parent)) and not isinstance(commit.rows.get(parent), Row):
                     one = restored(self.schema, parent, commit.rows.get(parent), had[parent], commit.horizon)
                     if self.publishes or may_insert(self.schema, one):
                         yield one

@@ -82,7 +82,7 @@ import Testing
     @Test func heldRowsAreAWarning() throws {
         let scene = try scene()
         try scene.database("watch.db").run(
-            "INSERT INTO snapsync_waiting VALUES('notifications', 'a', '{}', 0, 0, NULL)")
+            "INSERT INTO snapsync_waiting VALUES('notifications', 'a', '{}', 0, 0, NULL, NULL)")
         try scene.expectFinding("warning", "held", "watch.db", exit: 75, saying: ["1 row of notifications is held"], remedy: "snapsync conflicts watch.db")
     }
 

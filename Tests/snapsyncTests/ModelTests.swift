@@ -17,13 +17,13 @@ import Testing
             #expect(run.status == 0 && run.text.contains("5 pairs"), "\(run.text)\(run.errorText)")
         }
 
-        /// Histories that once differed: a row that is inserted and deleted before a sync (42), also at a publisher (30078), a deletion after a
-        /// reader's edit that came late (30638), an edit that restores a row (46), a reader's insertion in place of a row (136), a row that is written
-        /// anew under a clock that is behind (172), and a held row: of a reader (342), with columns of different instants (362), that an edit has
-        /// restored (292), also with edits from before the deletion (331155), a parent that is brought back: by a reader who may add no rows (20023),
-        /// held (20085), a reader's held row that fits at the publisher (50164), a held row that is put on its deletion again (501574), and edits that
-        /// follow a version's by microseconds (501648).
-        @Test(arguments: [42, 46, 136, 172, 292, 342, 362, 20023, 20085, 30078, 30638, 50164, 331155, 501574, 501648])
+        /// Histories that once differed: a row that is inserted and deleted before a sync (42), also at a publisher (30078), a deletion after a reader's edit
+        /// that came late (30638), an edit that restores a row (46), a reader's insertion in place of a row (136), a row that is written anew under a clock
+        /// that is behind (172), and a held row: of a reader (342), with columns of different instants (362), that an edit has restored (292, 510792), also
+        /// with edits from before the deletion (331155), a parent that is brought back: by a reader who may add no rows (20023), held (20085), for a row that
+        /// another has replaced (503455), a reader's held row that fits at the publisher (50164), a held row that is put on its deletion again (501574), and
+        /// edits that follow a version's by microseconds (501648).
+        @Test(arguments: [42, 46, 136, 172, 292, 342, 362, 20023, 20085, 30078, 30638, 50164, 331155, 501574, 501648, 503455, 510792])
         func aHistoryThatOnceDifferedMergesAsTheModelDoes(seed: Int) async throws {
             try await compare(from: "\(seed)", count: 1)
         }

@@ -157,7 +157,8 @@ package final class OwnEdits: EditSource {
     ///   - state: the version.
     package func restoreParents(over state: some VersionState, horizons: [Instant]) throws {
         for (place, edit) in decided {
-            guard !edit.isLoose, try state.entry(place)?.row?.isHeld == true, let part = parts.first(where: { $0.index == place.dataset }) else { continue }
+            guard !edit.isLoose, let row = try state.entry(place)?.row, row.isHeld, row.born == edit.born else { continue }
+            guard let part = parts.first(where: { $0.index == place.dataset }) else { continue }
             guard try part.rows.rivals(of: place.key).isEmpty else { continue }
             for link in links.children[place.dataset] {
                 guard datasets[link.parent].permissions.inserts, let key = try link.parent(of: place.key, in: part.rows) else { continue }
@@ -239,8 +240,13 @@ package final class OwnEdits: EditSource {
         }
         for (place, one) in waiting {
             let schema = datasets[place.dataset], values = try codec.values(schema, one.entity)
-            let columns = Dictionary(uniqueKeysWithValues: one.instants(of: schema).enumerated().map { ($0, $1) })
-            try body(place, Edit(base: .nothing, change: .columns(columns, values: values), born: one.born, isHeld: true))
+            var columns = Dictionary(uniqueKeysWithValues: one.instants(of: schema).enumerated().map { ($0, $1) }), base = Edit.Base.nothing
+            if let gone = one.gone {
+                // The columns that were not edited are as old as the deletion.
+                columns = columns.filter { $1 > gone }
+                base = .row(values.map { _ in gone })
+            }
+            try body(place, Edit(base: base, change: .columns(columns, values: values), born: one.born, isHeld: true))
         }
         for one in added { try body(one.place, one.edit) }
     }

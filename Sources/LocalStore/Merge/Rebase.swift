@@ -21,7 +21,10 @@ package protocol VersionState {
     func entry(_ place: RowPlace) throws -> VersionEntry?
     /// The held rows, in any order.
     func heldRows() throws -> [(place: RowPlace, row: VersionRow)]
-    func hold(_ row: VersionRow, at place: RowPlace) throws
+    /// Holds a row of the device.
+    ///
+    /// - Parameter gone: when the row was deleted that the device has brought back; nil for a row that it has inserted.
+    func hold(_ row: VersionRow, restoring gone: Instant?, at place: RowPlace) throws
     func release(_ place: RowPlace) throws
     /// Called before a row of the version is written over.
     func willChange(_ place: RowPlace) throws
@@ -162,7 +165,7 @@ package final class Rebase {
             case .row(let row) where row.isHeld:
                 one.isHeld = true
                 one.changed = []
-                try state.hold(row, at: place)
+                try state.hold(row, restoring: merge.restored, at: place)
                 outcome.held.append(place)
             case .row(let row):
                 one.changed = Set(row.values.indices.filter { before?.values[$0] != row.values[$0] })

@@ -234,8 +234,7 @@ package struct RowMerge: Hashable, Sendable {
             // A column that was edited before the deletion comes after it: another device that brings the row back had not seen its value.
             let after = max(gone, .earliest).advanced(byMicroseconds: 1)
             standing = edit
-            // A held row names all of its columns: those that are as old as the deletion were not edited.
-            standing?.change = .columns(columns.mapValues { edit.isHeld && $0 == gone ? gone : max($0, after) }, values: values)
+            standing?.change = .columns(columns.mapValues { max($0, after) }, values: values)
             entry = .row(VersionRow(values: values, instants: values.indices.map { standing?.instant(of: $0) ?? gone }, born: edit.born))
             if !edit.hasSeen(deletion: gone) { replaced = [.deletion] }
         case (.columns(let columns, let values), .row(let row)?): write(columns, values, to: row, by: edit)

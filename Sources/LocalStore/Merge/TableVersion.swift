@@ -1,6 +1,6 @@
 package import LocalTables
 package import SnapshotModel
-import StrictText
+package import StrictText
 
 /// The version that the tables hold, for ``Rebase``: its rows, held rows, tombstones and instants.
 package struct TableVersion: VersionState {
@@ -77,12 +77,13 @@ package struct TableVersion: VersionState {
         }
     }
 
-    package func hold(_ row: VersionRow, at place: RowPlace) throws {
+    package func hold(_ row: VersionRow, restoring gone: Instant?, at place: RowPlace) throws {
         let schema = datasets[place.dataset], at = row.at
         let columns = zip(schema.columns, row.instants).filter { $1 != at }.map { ($0.name.exact, $1) }
         try transaction.waiting.put(
             WaitingRow(
-                key: place.key, entity: codec.text(schema, row.values), at: at, born: row.born, columns: Dictionary(uniqueKeysWithValues: columns)),
+                key: place.key, entity: codec.text(schema, row.values), at: at, born: row.born, columns: Dictionary(uniqueKeysWithValues: columns),
+                gone: gone),
             of: schema)
     }
 

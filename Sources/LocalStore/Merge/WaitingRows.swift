@@ -13,13 +13,16 @@ package struct WaitingRow: Sendable, Hashable {
     package let born: Instant
     /// When the columns were changed that were not changed last.
     package let columns: [ExactText: Instant]
+    /// When the row was deleted that this device has brought back; nil for a row that it has inserted.
+    package let gone: Instant?
 
-    package init(key: EntityKey, entity: String, at: Instant, born: Instant, columns: [ExactText: Instant]) {
+    package init(key: EntityKey, entity: String, at: Instant, born: Instant, columns: [ExactText: Instant], gone: Instant?) {
         self.key = key
         self.entity = entity
         self.at = at
         self.born = born
         self.columns = columns
+        self.gone = gone
     }
 
     /// When each column was changed.
@@ -44,14 +47,15 @@ package struct WaitingRows: TransactionPart {
 
     private func rows(of schema: DatasetSchema, _ key: EntityKey?) throws -> [WaitingRow] {
         guard try db.hasTable(LocalTable.waiting.name) else { return [] }
-        let sql = "SELECT key, entity, at, born, columns FROM snapsync_waiting WHERE dataset = ?1\(key == nil ? "" : " AND key = ?2") ORDER BY key"
+        let sql = "SELECT key, entity, at, born, columns, gone FROM snapsync_waiting WHERE dataset = ?1\(key == nil ? "" : " AND key = ?2") ORDER BY key"
         let found = try KeyedStatement(db, sql).bind([.text(schema.name)] + (key.map { [.key($0)] } ?? []))
         defer { found.end() }
         var rows: [WaitingRow] = []
         while try found.step() {
             guard let key = found.key(0), let entity = found.string(1) else { throw damaged(LocalTable.waiting.name, "a row of \(schema.name) cannot be read") }
             let columns = found.text(4).flatMap { ColumnInstants($0) }?.known ?? [:]
-            rows.append(WaitingRow(key: key, entity: entity, at: found.instant(2), born: found.instant(3), columns: columns))
+            let gone = found.isNull(5) ? nil : found.instant(5)
+            rows.append(WaitingRow(key: key, entity: entity, at: found.instant(2), born: found.instant(3), columns: columns, gone: gone))
         }
         return rows
     }
@@ -72,10 +76,10 @@ package struct WaitingRows: TransactionPart {
     /// Stores a row, in place of an earlier one with the same key.
     package func put(_ row: WaitingRow, of schema: DatasetSchema) throws {
         try LocalTable.waiting.create(in: db)
-        try KeyedStatement(db, "INSERT OR REPLACE INTO snapsync_waiting(dataset, key, entity, at, born, columns) VALUES(?, ?, ?, ?, ?, ?)")
+        try KeyedStatement(db, "INSERT OR REPLACE INTO snapsync_waiting(dataset, key, entity, at, born, columns, gone) VALUES(?, ?, ?, ?, ?, ?, ?)")
             .bind(
                 .text(schema.name), .key(row.key), .text(row.entity), .instant(row.at), .instant(row.born),
-                row.columns.isEmpty ? .null : .text(ColumnInstants(row.columns).text)
+                row.columns.isEmpty ? .null : .text(ColumnInstants(row.columns).text), row.gone.map { .instant($0) } ?? .null
             ).run()
     }
 
@@ -116,7 +120,7 @@ package struct WaitingRows: TransactionPart {
     package func adopt(heldOf schema: DatasetSchema, _ codec: EntityCodec) throws {
         let version = TableVersion(transaction, of: [schema], codec, own: nil, hasChanges: true)
         for (place, row) in try version.heldRows() {
-            try version.hold(row, at: place)
+            try version.hold(row, restoring: nil, at: place)
             try transaction.held.remove(place.key, of: schema)
         }
     }

@@ -78,7 +78,7 @@ extension LocalTable {
         name: "snapsync_waiting",
         definition: """
             (
-                dataset TEXT NOT NULL, key, entity TEXT NOT NULL, at INTEGER NOT NULL, born INTEGER NOT NULL, columns TEXT,
+                dataset TEXT NOT NULL, key, entity TEXT NOT NULL, at INTEGER NOT NULL, born INTEGER NOT NULL, columns TEXT, gone INTEGER,
                 PRIMARY KEY(dataset, key)) WITHOUT ROWID
             """)
     package static let own = LocalTable(

@@ -291,7 +291,7 @@ private final class ModelState: VersionState {
         }
     }
 
-    func hold(_ row: VersionRow, at place: RowPlace) throws {
+    func hold(_ row: VersionRow, restoring gone: Instant?, at place: RowPlace) throws {
         entries.append((place, .row(row)))
         // The version's own entry stays the one that is asked for.
         try mark(entries.count - 1)
