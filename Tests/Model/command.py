@@ -220,8 +220,10 @@ class History(World):
             device.settle()
             if device.publishes:    # the import has consolidated the log, so that the export sees them
                 device.correct(self.clock(device.name))
-        elif device.version and not device.hidden:
-            device.take_in(self.log, device.version)
+        elif device.version:
+            head, was = device.head, device.state
+            device.take_in([*self.log[:-1], head._replace(rows={k: e for k, e in head.rows.items() if k not in device.hidden})], device.version)
+            device.head, device.state = head, {**device.state, **{k: was[k] for k in device.hidden}}
         if device.publishes:
             device.publish(self.log, self.mail, self.clock(device.name))
         else:
