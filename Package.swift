@@ -113,7 +113,7 @@ let package = Package(
             name: "CloudStore",
             dependencies: ["Platform", "Sealing", "StrictText", .product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: house),
-        // Records as an application sees them: saving, queries, subscriptions, limits.
+        // Records as an application sees them: saving, queries, limits.
         .target(name: "RecordZones", dependencies: ["CloudStore", "StrictText"], swiftSettings: house),
         // A cloud that is a shared directory: files, fsync, links, file system events.
         .target(

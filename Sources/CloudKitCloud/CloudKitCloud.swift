@@ -51,8 +51,7 @@ public final class CloudKitCloud: CloudDatabase, @unchecked Sendable {
         return CloudKitCloud(store, found: made.identity)
     }
 
-    /// Tells the cloud that a CloudKit push arrived. Everything that waits for changes of the zone (``SyncWatcher``, subscriptions) checks
-    /// it at once.
+    /// Tells the cloud that a CloudKit push arrived. Everything that waits for changes of the zone (``SyncWatcher``) checks it at once.
     ///
     /// - Parameter zone: the zone that the notification names; nil stands for all zones.
     public func receivedPush(for zone: ZoneID? = nil) { records.pushes.send(zone) }

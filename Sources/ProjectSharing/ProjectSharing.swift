@@ -162,7 +162,7 @@ extension ProjectSharing {
 
 extension ProjectSharing {
     /// Yields whenever another device has shared, replaced or removed a project or posted a comment, from now on. Ends with the task that
-    /// iterates.
+    /// iterates, and after the zone was deleted, signed or sealed.
     ///
     ///     for await _ in try await sharing.changes() { await list.reload() }
     ///
@@ -170,7 +170,37 @@ extension ProjectSharing {
     ///
     /// - Parameter interval: the wait between two checks of a cloud that reports no events (``CloudDatabase/events(in:_:)``).
     public func changes(every interval: Duration = .seconds(2)) async throws -> some AsyncSequence<Void, Never> & Sendable {
-        try await zone.subscribeOnceThere(RecordSubscription("projects"), every: interval).map { _ in }
+        let id = zone.id, device = zone.device, start: ChangeToken?
+        do {
+            start = try await cloud.records(in: id).token
+        } catch let error as CloudError where error.code == .zoneNotFound {
+            // Until the zone exists, it is looked for at the interval, or when the cloud reports an event.
+            start = nil
+        }
+        let cloud = cloud, wait = ZoneWait(for: id, of: cloud, every: interval)
+        return AsyncStream<Void>(bufferingPolicy: .bufferingNewest(1)) { continuation in
+            let task = Task {
+                var token = start
+                repeat {
+                    do {
+                        let changes = try await cloud.changes(since: token, in: id)
+                        token = changes.token
+                        if !changes.base.isEmpty || changes.commits.contains(where: { $0.device != device }) { continuation.yield() }
+                    } catch let error as CloudError where error.code == .changeTokenExpired {
+                        guard let state = try? await cloud.records(in: id) else { continue }
+                        token = state.token
+                        continuation.yield()
+                    } catch let error as CloudError where error.code == .userDeletedZone || error.code == .zoneMoved {
+                        continuation.yield()
+                        break
+                    } catch {
+                        // Ignore the error: the next check reads the same changes again.
+                    }
+                } while await wait.next()
+                continuation.finish()
+            }
+            continuation.onTermination = { _ in task.cancel() }
+        }
     }
 }
 

@@ -13,8 +13,7 @@ package struct CloudContract: Sendable {
     package static let checks: [ContractCheck] =
         ContractCheck.zones + ContractCheck.commits + ContractCheck.changes + ContractCheck.assets + ContractCheck.values
         + ContractCheck.saving + ContractCheck.batches + ContractCheck.fetching + ContractCheck.queries
-        + ContractCheck.subscriptions + ContractCheck.mailbox + ContractCheck.reports
-        + ContractCheck.retention + ContractCheck.history + ContractCheck.storedFiles
+        + ContractCheck.mailbox + ContractCheck.reports + ContractCheck.retention + ContractCheck.history + ContractCheck.storedFiles
 
     /// Runs one check on a new cloud.
     package func run(_ check: ContractCheck) async throws { try await check.body(ContractTest(try await makeCloud())) }

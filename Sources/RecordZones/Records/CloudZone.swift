@@ -1,7 +1,7 @@
 public import CloudStore
 public import StrictText
 
-/// One zone of a cloud as one device uses it. Records are saved, fetched, queried and watched by CloudKit's rules.
+/// One zone of a cloud as one device uses it. Records are saved, fetched and queried by CloudKit's rules.
 ///
 ///     let zone = CloudZone(.standard, of: cloud, as: "phone")
 ///     var food = try await zone.record("food-7")
@@ -14,7 +14,7 @@ public import StrictText
 public actor CloudZone {
     /// The zone's scope and name.
     public nonisolated let id: ZoneID
-    /// The device in whose name commits are made. Its own changes are left out of its subscriptions.
+    /// The device in whose name commits are made.
     public nonisolated let device: String
     nonisolated let cloud: CloudDatabase
     nonisolated let now: @Sendable () -> Instant

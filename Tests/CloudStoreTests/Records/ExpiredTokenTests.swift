@@ -39,18 +39,4 @@ struct ExpiredTokenTests {
         #expect(saved.changeTag == "33")
         #expect(try await test.cloud.records(in: .standard).record("r7") == saved)
     }
-
-    @Test(arguments: [Backend.memory, .directory])
-    func subscribersAreToldOfAZoneThatWasReadWhole(_ backend: Backend) async throws {
-        let test = try backend.make()
-        try await test.zone(publishers: .many)
-        let writer = CloudZone(.standard, of: test.cloud, as: "writer"), reader = CloudZone(.standard, of: test.cloud, as: "reader")
-        try await writer.save(CloudRecord(type: "Item", name: "first", fields: [:]))
-        let hints = try await reader.subscribe(RecordSubscription("all")) { false }
-        for number in 0..<30 { try await writer.save(CloudRecord(type: "Item", name: "r\(number)", fields: [:])) }
-        for number in 1...14 { try test.damageCommit(number) { $0 = nil } }
-        var found: [RecordNotification.Kind] = []
-        for await hint in hints { found.append(hint.kind) }
-        #expect(found == [.zoneChanged])
-    }
 }

@@ -66,12 +66,8 @@ import Testing
         let scratch = try TestSupport.ScratchDirectory()
         let cloud = try DirectoryCloud.create(at: scratch.path("cloud"), container: "iCloud.org.example")
         _ = try await cloud.createZone(.standard, creator: "writer", publishers: .many)
-        let hints = try await CloudZone(.standard, of: cloud, as: "reader").subscribe(RecordSubscription("all"), every: .seconds(86_400))
-        let first = Task {
-            for await hint in hints { return hint.recordName }
-            return nil
-        }
+        let wait = ZoneWait(for: .standard, of: cloud, every: .seconds(86_400)), waiting = Task { await wait.next() }
         try await CloudZone(.standard, of: cloud, as: "writer").save(CloudRecord(type: "Item", name: "item", fields: [:]))
-        #expect(await first.value == "item")
+        #expect(await waiting.value)
     }
 }

@@ -1,8 +1,10 @@
+import CloudContract
 import CloudStore
 import RecordZones
 import Foundation
 import SnapshotModel
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import ProjectSharing
@@ -150,6 +152,26 @@ import Testing
             pages.append(page.projects.map(\.id))
         }
         #expect(pages == [["p7", "p6", "p5"], ["p4", "p3", "p2"], ["p1"]])
+    }
+
+    /// Only other devices' commits are changes, also when they were pruned while the cloud was away.
+    @Test func changesAreThoseOfOtherDevices() async throws {
+        let memory = MemoryCloudDatabase(), account = CloudAccount(), count = Counter()
+        let anna = ProjectSharing(memory, device: "anna"), ben = ProjectSharing(memory.requiring(account), device: "ben")
+        let changes = try await ben.changes(every: .milliseconds(10)), follower = Task { for await _ in changes { _ = count.next() } }
+        try await anna.publish(draft(), owner: "Anna")
+        try await Eventually.holds("the zone's first commit is a change") { count.value == 1 }
+        try await ben.post("mine", by: "Ben", on: "garden")
+        try await anna.post("yours", by: "Anna", on: "garden")
+        try await Eventually.holds("a comment is a change") { count.value == 2 }
+        account.set(.temporarilyUnavailable)
+        for number in 1...30 { try await anna.post("\(number)", by: "Anna", on: "garden") }
+        let before = count.value
+        for number in 1...14 { memory.damageCommit(number, in: ZoneID("Shared", scope: .public)) { $0 = nil } }
+        account.set(.available)
+        try await Eventually.holds("what was pruned is a change") { count.value > before }
+        follower.cancel()
+        await follower.value
     }
 
     /// Ids and texts of any kind stay in fields; none becomes part of a name.
