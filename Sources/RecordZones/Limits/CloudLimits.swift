@@ -3,7 +3,7 @@ import CloudStore
 /// The limits of a cloud. By default only the size of an asset is limited.
 ///
 ///     var limits = CloudLimits.cloudKit
-///     limits.quota = 5_000_000_000
+///     limits.bytesPerAsset = 50_000_000
 ///     let cloud = directory.limited(to: limits)
 public struct CloudLimits: Hashable, Sendable {
     /// The most records that one commit may save and delete.
@@ -14,36 +14,15 @@ public struct CloudLimits: Hashable, Sendable {
     public var bytesPerRecord: Int?
     /// The most bytes of one asset.
     public var bytesPerAsset: Int?
-    /// The most bytes of all live records and their assets, in all zones together.
-    public var quota: Int?
-    /// The most requests in a period of time.
-    public var rate: Rate?
-
-    /// A number of requests in a sliding window.
-    public struct Rate: Hashable, Sendable {
-        /// The number of requests; at least 1.
-        public var requests: Int
-        /// The length of the sliding window.
-        public var window: Duration
-
-        /// Makes a rate; fewer than one request becomes one.
-        public init(requests: Int, window: Duration) {
-            self.requests = max(1, requests)
-            self.window = window
-        }
-    }
 
     /// Makes limits: those that are given, and by default 250,000,000 bytes for an asset.
     public init(
-        itemsPerRequest: Int? = nil, bytesPerRequest: Int? = nil, bytesPerRecord: Int? = nil, bytesPerAsset: Int? = 250_000_000,
-        quota: Int? = nil, rate: Rate? = nil
+        itemsPerRequest: Int? = nil, bytesPerRequest: Int? = nil, bytesPerRecord: Int? = nil, bytesPerAsset: Int? = 250_000_000
     ) {
         self.itemsPerRequest = itemsPerRequest
         self.bytesPerRequest = bytesPerRequest
         self.bytesPerRecord = bytesPerRecord
         self.bytesPerAsset = bytesPerAsset
-        self.quota = quota
-        self.rate = rate
     }
 
     /// Only the limit of an asset.

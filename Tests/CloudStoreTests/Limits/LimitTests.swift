@@ -2,12 +2,11 @@ import CloudStore
 import RecordZones
 import Foundation
 import StrictText
-import Synchronization
 import Testing
 
 struct LimitTests {
-    private func zone(_ limits: CloudLimits, elapsed: (@Sendable () -> Duration)? = nil) async throws -> CloudZone {
-        let cloud = MemoryCloudDatabase().limited(to: limits, elapsed: elapsed)
+    private func zone(_ limits: CloudLimits) async throws -> CloudZone {
+        let cloud = MemoryCloudDatabase().limited(to: limits)
         _ = try await cloud.createZone(.standard, creator: "writer", publishers: .one)
         return CloudZone(.standard, of: cloud, as: "writer")
     }
@@ -44,42 +43,6 @@ struct LimitTests {
         #expect(try await zone.content(of: fits).count == 10)
         await expectCloudError(.limitExceeded) { try await zone.upload(Data(count: 11), for: "item") }
         await expectCloudError(.limitExceeded) { try await zone.content(of: fits, limit: 9) }
-    }
-
-    @Test func aFullCloudTakesWhatMakesItSmaller() async throws {
-        let zone = try await zone(CloudLimits(quota: 3000))
-        let first = try await zone.save(item("a", byteCount: 1500))
-        let error = await expectCloudError(.quotaExceeded) { try await zone.save(item("b", byteCount: 1500)) }
-        #expect(error?.isRetryable == false)
-        #expect(try await zone.record("a") == first)
-        try await zone.modify(saving: [item("b", byteCount: 1500)], deleting: ["a"]).get()
-        await expectCloudError(.quotaExceeded) { try await zone.save(item("c", byteCount: 1000)) }
-        try await zone.delete("b")
-        try await zone.save(item("c", byteCount: 1500))
-    }
-
-    @Test func assetsCountTowardsTheQuota() async throws {
-        let zone = try await zone(CloudLimits(quota: 3000))
-        var record = item("a")
-        record.fields["file"] = .asset(try await zone.upload(Data(count: 4000), for: "a"))
-        await expectCloudError(.quotaExceeded) { try await zone.save(record) }
-    }
-
-    @Test func tooManyRequestsAreToldWhenToComeBack() async throws {
-        let time = Mutex(Duration.zero)
-        // Saving a new record is two requests: reading the zone and the commit; what is published after that is part of the latter.
-        let zone = try await zone(
-            CloudLimits(rate: CloudLimits.Rate(requests: 2, window: .seconds(10))), elapsed: { time.withLock { $0 } })
-        time.withLock { $0 = .seconds(1) }
-        await #expect(throws: Never.self) { _ = try await zone.records(["a"]) }
-        time.withLock { $0 = .seconds(3) }
-        await #expect(throws: Never.self) { _ = try await zone.records(["a"]) }
-        time.withLock { $0 = .seconds(5) }
-        let error = await expectCloudError(.requestRateLimited) { try await zone.records(["a"]) }
-        #expect(error?.retryAfter == .seconds(6) && error?.isRetryable == true)
-        time.withLock { $0 = .seconds(11) }
-        await #expect(throws: Never.self) { _ = try await zone.records(["a"]) }
-        await expectCloudError(.requestRateLimited) { try await zone.records(["a"]) }
     }
 
     @Test func aCommitThatNoFileCouldHoldIsToldToBeSplit() async throws {
