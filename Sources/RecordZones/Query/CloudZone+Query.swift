@@ -30,25 +30,18 @@ extension CloudZone {
     ) async throws -> QueryPage {
         try query.verify()
         if let limit, limit < 1 { throw CloudError(.invalidArguments, at: "query", "a limit is 1 or more", hint: "leave it out to get all") }
-        let table = try await refreshed().records, records = table.values
+        let records = try await refreshed().records
         // Only the first page checks the fields. A later page must not fail because the last record with a field was removed in the
         // meantime.
-        if after == nil { try query.verify(against: records.lazy.filter { $0.type == query.type }) }
-        var selection = PageSelection(query, limit: limit)
-        for index in records.indices where query.matches(records[index]) {
-            guard let after else {
-                selection.add(records[index])
-                continue
-            }
-            let position = query.position(of: records[index])
-            if query.precedes(after, position) { selection.add(position) }
-        }
-        let page = selection.positions, keys = desiredKeys.map(Set.init)
+        if after == nil { try query.verify(against: records.values.lazy.filter { $0.type == query.type }) }
+        let found = records.values.lazy.filter(query.matches).map(query.position).filter { position in after.map { query.precedes($0, position) } ?? true }
+            .sorted(by: query.precedes)
+        let page = found.prefix(limit ?? .max), keys = desiredKeys.map(Set.init)
         var cursor: QueryCursor?
-        if !selection.isWhole, let last = page.last {
+        if page.count < found.count, let last = page.last {
             cursor = QueryCursor(
                 cloud: try await cloud.identity().uuid, zone: id, query: query, desiredKeys: desiredKeys, after: last)
         }
-        return QueryPage(records: page.compactMap { table[$0.name]?.only(keys) }, cursor: cursor)
+        return QueryPage(records: page.compactMap { records[$0.name]?.only(keys) }, cursor: cursor)
     }
 }

@@ -48,18 +48,13 @@ extension RecordQuery {
     }
 
     /// Whether `left` comes before `right`.
-    func precedes(_ left: Position, _ right: Position) -> Bool { precedes(left.name, right) { left.values[$0] } }
-
-    /// Whether the record comes before `right`.
-    func precedes(_ record: CloudRecord, _ right: Position) -> Bool { precedes(record.name, right) { sort[$0].key.value(in: record) } }
-
-    private func precedes(_ name: String, _ right: Position, value: (Int) -> CloudValue?) -> Bool {
+    func precedes(_ left: Position, _ right: Position) -> Bool {
         for (index, key) in sort.enumerated() {
-            let order = RecordQuery.order(value(index), right.values[index])
+            let order = RecordQuery.order(left.values[index], right.values[index])
             guard order != .equal else { continue }
             return (order == .less) == key.isAscending
         }
-        return name.utf8.lexicographicallyPrecedes(right.name.utf8)
+        return left.name.utf8.lexicographicallyPrecedes(right.name.utf8)
     }
 
     private static func order(_ left: CloudValue?, _ right: CloudValue?) -> ValueOrder {
