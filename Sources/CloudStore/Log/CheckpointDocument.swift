@@ -51,7 +51,7 @@ extension ReplayedHistory {
             records[record.name] = record
         }
         guard document.cloud == history.cloud, document.zone == history.zone.description, document.number == reference.number,
-            ContentHash.isHash(document.commit), AnsweredEdits.isPossible(document.answered), records.values.count == document.records.count
+            ContentHash.isHash(document.commit), AnsweredEdits.isPossible(document.answered), records.count == document.records.count
         else { throw CloudError(.damaged, at: place, "the checkpoint is not one of this place", hint: CloudError.damageHint) }
         var members: MemberList?
         if history.isSigned {

@@ -62,7 +62,10 @@ package struct ReplayedHistory {
     package var nextNumber: Int { (token?.number ?? 0) + 1 }
 
     /// The live records, sorted by the UTF-8 bytes of their names.
-    var records: [CloudRecord] { live.sorted }
+    var records: [CloudRecord] {
+        // Names are ASCII, and the order of such strings is that of their bytes.
+        live.keys.sorted().compactMap { live[$0] }
+    }
 
     var state: ZoneState { ZoneState(records: records, token: token, timestamp: timestamp) }
 
