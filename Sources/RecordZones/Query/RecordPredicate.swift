@@ -1,4 +1,5 @@
 public import CloudStore
+import Foundation
 
 /// The condition that a record must meet to be returned by a query.
 ///
@@ -81,10 +82,10 @@ extension RecordPredicate.Comparison {
         switch self {
         case .equal: found.isSame(as: value)
         case .notEqual: !found.isSame(as: value)
-        case .lessThan: found.order(value) == .less
-        case .atMost: found.order(value).map { $0 != .greater } ?? false
-        case .greaterThan: found.order(value) == .greater
-        case .atLeast: found.order(value).map { $0 != .less } ?? false
+        case .lessThan: found.order(value) == .orderedAscending
+        case .atMost: found.order(value).map { $0 != .orderedDescending } ?? false
+        case .greaterThan: found.order(value) == .orderedDescending
+        case .atLeast: found.order(value).map { $0 != .orderedAscending } ?? false
         }
     }
 }

@@ -1,4 +1,5 @@
 public import CloudStore
+import Foundation
 
 /// A search for records of one type.
 ///
@@ -51,17 +52,17 @@ extension RecordQuery {
     func precedes(_ left: Position, _ right: Position) -> Bool {
         for (index, key) in sort.enumerated() {
             let order = RecordQuery.order(left.values[index], right.values[index])
-            guard order != .equal else { continue }
-            return (order == .less) == key.isAscending
+            guard order != .orderedSame else { continue }
+            return (order == .orderedAscending) == key.isAscending
         }
         return left.name.utf8.lexicographicallyPrecedes(right.name.utf8)
     }
 
-    private static func order(_ left: CloudValue?, _ right: CloudValue?) -> ValueOrder {
+    private static func order(_ left: CloudValue?, _ right: CloudValue?) -> ComparisonResult {
         switch (left, right) {
-        case (nil, nil): .equal
-        case (nil, _): .less
-        case (_, nil): .greater
+        case (nil, nil): .orderedSame
+        case (nil, _): .orderedAscending
+        case (_, nil): .orderedDescending
         case (let left?, let right?): left.sortOrder(right)
         }
     }
