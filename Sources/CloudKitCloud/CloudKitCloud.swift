@@ -20,7 +20,7 @@ public final class CloudKitCloud: CloudDatabase, @unchecked Sendable {
     ///   - publicDatabase: the container's public database; without it there are no zones of the public scope.
     ///   - container: the container identifier that the cloud must have; nil accepts any.
     public convenience init(in database: any CloudKitDatabase, public publicDatabase: (any CloudKitDatabase)? = nil, container: String? = nil) {
-        self.init(CloudKitStore(database, public: publicDatabase, retry: CloudKitRetry(), nonces: .system, now: { .now }), container: container)
+        self.init(CloudKitStore(database, public: publicDatabase, retry: CloudKitStore.standardRetry, nonces: .system, now: { .now }), container: container)
     }
 
     private init(_ records: CloudKitStore, container: String? = nil, found: CloudIdentity? = nil) {
@@ -36,12 +36,12 @@ public final class CloudKitCloud: CloudDatabase, @unchecked Sendable {
     public static func create(
         in database: any CloudKitDatabase, public publicDatabase: (any CloudKitDatabase)? = nil, container: String
     ) async throws -> CloudKitCloud {
-        try await create(in: database, public: publicDatabase, container: container, retry: CloudKitRetry())
+        try await create(in: database, public: publicDatabase, container: container, retry: CloudKitStore.standardRetry)
     }
 
     /// The same with a given retry policy, source of random names and clock, and optionally with queries for the listings of private zones.
     package static func create(
-        in database: any CloudKitDatabase, public publicDatabase: (any CloudKitDatabase)? = nil, container: String, retry: CloudKitRetry,
+        in database: any CloudKitDatabase, public publicDatabase: (any CloudKitDatabase)? = nil, container: String, retry: RetryPolicy,
         nonces: NonceSource = .system, now: @escaping @Sendable () -> Instant = { .now }, listsByQuery: Bool = false
     ) async throws -> CloudKitCloud {
         _ = try ContainerIdentifier(container)

@@ -11,7 +11,9 @@ final class CloudKitStore: ObjectStore {
     let place = "iCloud"
     private let privateDatabase: any CloudKitDatabase
     private let publicDatabase: (any CloudKitDatabase)?
-    private let retry: CloudKitRetry
+    private let retry: RetryPolicy
+    /// How often a request is retried, and after which pauses.
+    static let standardRetry = RetryPolicy(attempts: 6, firstDelay: .milliseconds(200), longestDelay: .seconds(10))
     private let nonces: NonceSource
     private let now: @Sendable () -> Instant
     private let listings = CloudKitListings()
@@ -22,7 +24,7 @@ final class CloudKitStore: ObjectStore {
 
     /// - Parameter listsByQuery: whether private zones are listed by queries too, as public ones are.
     init(
-        _ database: any CloudKitDatabase, public publicDatabase: (any CloudKitDatabase)?, retry: CloudKitRetry, nonces: NonceSource,
+        _ database: any CloudKitDatabase, public publicDatabase: (any CloudKitDatabase)?, retry: RetryPolicy, nonces: NonceSource,
         now: @escaping @Sendable () -> Instant, listsByQuery: Bool = false
     ) {
         privateDatabase = database

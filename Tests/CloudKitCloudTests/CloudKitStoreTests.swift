@@ -9,7 +9,7 @@ import Testing
 
 /// How the backend uses CloudKit: what it asks for, how often, and what it makes of the answers.
 struct CloudKitStoreTests {
-    private func store(_ fake: FakeCloudKit, public all: FakeCloudKit? = nil, retry: CloudKitRetry = .impatient()) -> CloudKitStore {
+    private func store(_ fake: FakeCloudKit, public all: FakeCloudKit? = nil, retry: RetryPolicy = .impatient()) -> CloudKitStore {
         CloudKitStore(fake, public: all, retry: retry, nonces: .system, now: { .now })
     }
 
@@ -69,7 +69,7 @@ struct CloudKitStoreTests {
 
     @Test func cloudKitsPatienceIsKept() throws {
         let waits = Mutex<[Duration]>([]), count = Counter()
-        var retry = CloudKitRetry()
+        var retry = CloudKitStore.standardRetry
         retry.sleep = { wait in waits.withLock { $0.append(wait) } }
         let fake = FakeCloudKit { _ in
             let number = count.next()

@@ -19,7 +19,7 @@ struct CloudKitConformanceTests {
         let damageStride = 9
 
         init(
-            attempts: Int = CloudKitRetry().attempts, listsByQuery: Bool = false,
+            attempts: Int = CloudKitStore.standardRetry.attempts, listsByQuery: Bool = false,
             fault: @escaping @Sendable (FakeCloudKit.Request) -> FakeCloudKit.Fault? = { _ in nil }
         )
             async throws

@@ -235,10 +235,10 @@ final class FakeCloudKit: CloudKitDatabase {
     }
 }
 
-extension CloudKitRetry {
+extension RetryPolicy {
     /// Repeats without waiting.
-    static func impatient(attempts: Int = CloudKitRetry().attempts) -> CloudKitRetry {
-        var retry = CloudKitRetry()
+    static func impatient(attempts: Int = CloudKitStore.standardRetry.attempts) -> RetryPolicy {
+        var retry = CloudKitStore.standardRetry
         retry.attempts = attempts
         retry.sleep = { _ in }
         return retry

@@ -17,7 +17,7 @@ struct ObjectConformanceTests {
         let cloud: CloudDatabase
         let damageStride = 9
 
-        init(_ store: FakeStore, attempts: Int = ObjectClient.Retry().attempts) throws {
+        init(_ store: FakeStore, attempts: Int = ObjectClient.standardRetry.attempts) throws {
             self.store = store
             cloud = try ObjectCloud.create(client: store.client(attempts: attempts), container: "iCloud.org.example.test").cloud
         }

@@ -1,3 +1,4 @@
+import CloudStore
 import Foundation
 import StrictText
 import Synchronization
@@ -65,8 +66,8 @@ final class FakeStore: ObjectTransport {
     }
 
     /// A client of the store that does not wait.
-    func client(prefix: String = "app", attempts: Int = ObjectClient.Retry().attempts) throws -> ObjectClient {
-        var retry = ObjectClient.Retry()
+    func client(prefix: String = "app", attempts: Int = ObjectClient.standardRetry.attempts) throws -> ObjectClient {
+        var retry = ObjectClient.standardRetry
         retry.attempts = attempts
         retry.sleep = { _ in }
         return ObjectClient(

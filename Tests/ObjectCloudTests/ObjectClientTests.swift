@@ -142,7 +142,7 @@ struct ObjectClientTests {
 
     @Test func thePatienceIsWhatTheServerAsks() throws {
         let waits = Mutex<[Duration]>([])
-        var retry = ObjectClient.Retry()
+        var retry = ObjectClient.standardRetry
         retry.sleep = { wait in waits.withLock { $0.append(wait) } }
         let count = Counter()
         let store = FakeStore { _ in count.next() <= 2 ? .refused(503, code: "SlowDown", headers: ["retry-after": "7"]) : nil }
@@ -156,7 +156,7 @@ struct ObjectClientTests {
 extension ObjectClientTests {
     @Test func aStoreThatAsksToSlowDownIsAskedLessOften() throws {
         let waits = Mutex<[Duration]>([])
-        var retry = ObjectClient.Retry()
+        var retry = ObjectClient.standardRetry
         retry.sleep = { wait in waits.withLock { $0.append(wait) } }
         let store = FakeStore { _ in .refused(503, code: "SlowDown") }
         let client = ObjectClient(

@@ -12,7 +12,7 @@ package final class ObjectClient: Sendable {
     package let location: BucketLocation
     let transport: any ObjectTransport
     private let provider: any CredentialsProvider
-    private let retry: Retry
+    private let retry: RetryPolicy
     private let now: @Sendable () -> Instant
     private let meter: RequestMeter
     private let state = Mutex(State())
@@ -23,19 +23,10 @@ package final class ObjectClient: Sendable {
     }
 
     /// How often a request is retried, and after which pauses.
-    package struct Retry: Sendable {
-        package var attempts = 6
-        /// The longest first pause. The limit doubles with each further one.
-        package var pause: Duration = .milliseconds(100)
-        package var longestPause: Duration = .seconds(5)
-        /// Waits. Replaced in tests.
-        package var sleep: @Sendable (Duration) -> Void = { Thread.sleep(forTimeInterval: $0 / .seconds(1)) }
-
-        package init() {}
-    }
+    package static let standardRetry = RetryPolicy(attempts: 6, firstDelay: .milliseconds(100), longestDelay: .seconds(5))
 
     package init(
-        _ location: BucketLocation, transport: any ObjectTransport, credentials: any CredentialsProvider, retry: Retry = Retry(),
+        _ location: BucketLocation, transport: any ObjectTransport, credentials: any CredentialsProvider, retry: RetryPolicy = standardRetry,
         meter: RequestMeter = RequestMeter(), now: @escaping @Sendable () -> Instant = { .now }
     ) {
         self.location = location
@@ -133,7 +124,7 @@ package final class ObjectClient: Sendable {
                     wasTried = true
                     if let found = try standing(bytes, at: path, mayCome: wasTried) { return found }
                 }
-                pause(attempt, error.retryAfter)
+                retry.pause(after: attempt, error.retryAfter)
                 continue
             }
             switch answer.status {
@@ -148,7 +139,7 @@ package final class ObjectClient: Sendable {
                 last = failure(answer, at: path)
                 wasTried = true
                 if let found = try standing(bytes, at: path, mayCome: wasTried) { return found }
-                pause(attempt, Self.retryAfter(answer))
+                retry.pause(after: attempt, Self.retryAfter(answer))
             default:
                 let failure = failure(answer, at: path)
                 // An earlier attempt may have succeeded, or may still do so.
@@ -209,10 +200,10 @@ package final class ObjectClient: Sendable {
             do throws(CloudError) {
                 let answer = try once(method, path, query: query, headers: headers, body: body, limit: limit)
                 guard [408, 409, 429, 500, 502, 503, 504].contains(answer.status), !isLast else { return answer }
-                pause(attempt, Self.retryAfter(answer))
+                retry.pause(after: attempt, Self.retryAfter(answer))
             } catch {
                 guard error.isRetryable, !isLast else { throw error }
-                pause(attempt, nil)
+                retry.pause(after: attempt, nil)
             }
         }
         throw CloudError(.cloudUnavailable, at: path ?? location.bucket, "no attempt was made", isRetryable: true)
@@ -268,12 +259,6 @@ package final class ObjectClient: Sendable {
         meter.add(method, sent: sent, received: answer.body.count)
         // The date has no fraction, so a difference below two seconds is not significant.
         if let offset { state.withLock { $0.clockOffset = abs(offset) < 2_000_000 ? 0 : offset } }
-    }
-
-    private func pause(_ attempt: Int, _ wanted: Duration?) {
-        let longest = min(retry.longestPause, retry.pause * (1 << min(attempt - 1, 16)))
-        let drawn = longest * Double.random(in: 0.5...1)
-        retry.sleep(max(drawn, min(wanted ?? .zero, .seconds(60))))
     }
 
     private static func retryAfter(_ answer: ObjectResponse) -> Duration? {
