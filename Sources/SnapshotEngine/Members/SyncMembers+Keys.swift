@@ -63,10 +63,7 @@ extension SyncMembers {
             let code = makesRecoveryCode ? RecoveryCode() : nil
             var epoch = 0
             let token = try await MetadataPublisher(context: context).publish { state in
-                guard let record = state.record(MemberList.recordName), let token = state.token else {
-                    throw SyncError(
-                        .nothingThere, step: .announce, at: zone.owner.zone.place, "nothing has been published yet", hint: "run snapsync sync first")
-                }
+                guard let record = state.record(MemberList.recordName), let token = state.token else { throw unpublished(zone.owner.zone) }
                 let list = try MemberList(record, savedBy: token.number, of: zone.history, at: zone.owner.zone.place)
                 let ring = try keys.rotated(for: list, recoveryKey: code?.publicKey(zone.history.protection.sealingKeyKind))
                 epoch = Int(ring.epoch)

@@ -149,9 +149,8 @@ extension SyncMembers {
             }
             let role = role ?? MemberRole(rawValue: report.role) ?? .reader
             try Self.verify(role, of: device, in: info)
-            var list = list
             try list.add(device, as: role, with: keys, floor: token, by: (zone.owner.device, zone.authority.signer()), at: now, of: zone.history)
-            return MemberChange(list: list, role: role, keys: keys)
+            return (role, keys)
         }
     }
 
@@ -173,48 +172,28 @@ extension SyncMembers {
                     .nothingThere, step: .announce, at: zone.owner.zone.place, "\(device) is no member", hint: "snapsync zone members shows who is")
             }
             if let role { try Self.verify(role, of: device, in: info) }
-            var list = list
             try list.change(device, to: role, by: (zone.owner.device, zone.authority.signer()), at: now, of: zone.history)
-            return MemberChange(list: list, role: role ?? member.role, keys: member.keys)
+            return (role ?? member.role, member.keys)
         }
-    }
-
-    /// A changed list of members, and the member that was changed.
-    private struct MemberChange {
-        let list: MemberList
-        let role: MemberRole
-        let keys: DevicePublicKeys
     }
 
     /// Publishes a version that changes only the list of members.
     ///
-    /// - Parameter change: makes the change; called again after a lost race.
+    /// - Parameter change: makes the change, and returns the member that was changed; called again after a lost race.
     private func changeMembers(
         _ action: MemberChangeReport.Action, _ device: String,
-        by change: (SignedZone, ZoneInfo, MemberList, Instant, ChangeToken) async throws -> MemberChange
+        by change: (SignedZone, ZoneInfo, inout MemberList, Instant, ChangeToken) async throws -> (MemberRole, DevicePublicKeys)
     ) async throws -> MemberChangeReport {
         try await engine.gate.enter()
         return try await engine.locked {
             let context = try engine.context()
             let zone = try signed(context.signedZone)
             let info = try await context.zoneInfo()
-            var last: MemberChange?, epoch: Int?
-            let token = try await MetadataPublisher(context: context).publish { state in
-                guard let record = state.record(MemberList.recordName), let token = state.token else {
-                    throw SyncError(
-                        .nothingThere, step: .announce, at: zone.owner.zone.place, "nothing has been published yet",
-                        hint: "run snapsync sync on \(info.creator) first")
-                }
-                let list = try MemberList(record, savedBy: token.number, of: zone.history, at: zone.owner.zone.place)
-                let changed = try await change(zone, info, list, context.now(), token)
-                last = changed
-                let ring = try zone.keys?.ring(for: changed.list, after: list)
-                epoch = ring.map { Int($0.epoch) } ?? epoch
-                return MetadataPublisher.Changes(saving: [changed.list.record] + [ring?.record].compactMap(\.self))
-            }
-            guard let last else { throw context.anotherRun(.announce) }
+            var changed: (role: MemberRole, keys: DevicePublicKeys)?
+            let (token, epoch) = try await context.publishMembers(of: zone) { changed = try await change(zone, info, &$0, context.now(), $1) }
+            guard let changed else { throw unpublished(zone.owner.zone, by: info.creator) }
             return MemberChangeReport(
-                zone: zone.owner.zone.name, action: action, device: device, role: last.role.rawValue, fingerprint: last.keys.fingerprint.words,
+                zone: zone.owner.zone.name, action: action, device: device, role: changed.role.rawValue, fingerprint: changed.keys.fingerprint.words,
                 version: token.number, epoch: epoch)
         }
     }
@@ -222,6 +201,12 @@ extension SyncMembers {
     func signed(_ zone: SignedZone?) throws -> SignedZone {
         guard let zone else { throw notSigned() }
         return zone
+    }
+
+    /// The error before the zone's first version.
+    func unpublished(_ zone: ZoneID, by creator: String? = nil) -> SyncError {
+        let place = creator.map { "on \($0) " } ?? ""
+        return SyncError(.nothingThere, step: .announce, at: zone.place, "nothing has been published yet", hint: "run snapsync sync \(place)first")
     }
 
     private func notSigned() -> SyncError {
@@ -240,17 +225,25 @@ extension SyncMembers {
 }
 
 extension SyncContext {
-    /// Publishes a changed list of members, and the keys that go with it; nothing if `change` leaves the list as it is.
-    func publishMembers(of zone: SignedZone, _ change: (inout MemberList, _ floor: ChangeToken) throws -> Void) async throws {
-        _ = try await MetadataPublisher(context: self).publish { state in
+    /// Publishes a changed list of members, and the keys that go with it; nothing if `change` leaves the list as it is, or before the first version.
+    ///
+    /// - Returns: the zone's newest version, and the epoch of the keys if they have changed.
+    @discardableResult
+    func publishMembers(
+        of zone: SignedZone, _ change: (inout MemberList, _ floor: ChangeToken) async throws -> Void
+    ) async throws -> (version: ChangeToken, epoch: Int?) {
+        var epoch: Int?
+        let version = try await MetadataPublisher(context: self).publish { state in
             guard let record = state.record(MemberList.recordName), let token = state.token else { return MetadataPublisher.Changes() }
             let list = try MemberList(record, savedBy: token.number, of: zone.history, at: zone.owner.zone.place)
             var changed = list
-            try change(&changed, token)
+            try await change(&changed, token)
             guard changed != list else { return MetadataPublisher.Changes() }
             let ring = try zone.keys?.ring(for: changed, after: list)
+            epoch = ring.map { Int($0.epoch) } ?? epoch
             return MetadataPublisher.Changes(saving: [changed.record] + [ring?.record].compactMap(\.self))
         }
+        return (version, epoch)
     }
 }
 
@@ -271,10 +264,7 @@ extension SyncMembers {
                 return MetadataPublisher.Changes(
                     saving: [promise?.record].compactMap(\.self), deleting: promise == nil && known != nil ? [FreshnessRecord.recordName] : [])
             }
-            guard token.number > 0 else {
-                throw SyncError(
-                    .nothingThere, step: .announce, at: context.zone.place, "nothing has been published yet", hint: "run snapsync sync first")
-            }
+            guard token.number > 0 else { throw unpublished(context.zone) }
             try engine.database.write { transaction in
                 try transaction.state.freshness.set(promise.map { FreshnessNote(interval: $0.interval, newest: context.now()) })
             }
