@@ -148,29 +148,11 @@ enum LoggedKey {
                 guard let number = Double(String(decoding: digits, as: UTF8.self)) else { return nil }
                 EncodedKey.append(.real(number), collation, to: &key)
             case UInt8(ascii: "t"), UInt8(ascii: "b"):
-                guard let content = hexadecimal(digits) else { return nil }
+                guard let content = Hexadecimal.bytes(digits, ten: UInt8(ascii: "A")) else { return nil }
                 content.withUnsafeBytes { EncodedKey.append(kind == UInt8(ascii: "t") ? .text($0) : .blob($0), collation, to: &key) }
             default: return nil
             }
         }
         return key
-    }
-
-    private static func hexadecimal(_ digits: Slice<UnsafeRawBufferPointer>) -> [UInt8]? {
-        guard digits.count % 2 == 0 else { return nil }
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(digits.count / 2)
-        var high: UInt8?
-        for digit in digits {
-            let value: UInt8
-            switch digit {
-            case UInt8(ascii: "0")...UInt8(ascii: "9"): value = digit - UInt8(ascii: "0")
-            case UInt8(ascii: "A")...UInt8(ascii: "F"): value = digit - UInt8(ascii: "A") + 10
-            default: return nil
-            }
-            if let first = high { bytes.append(first << 4 | value) }
-            high = high == nil ? value : nil
-        }
-        return bytes
     }
 }
