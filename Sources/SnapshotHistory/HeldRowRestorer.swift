@@ -11,10 +11,6 @@ package struct HeldRowRestorer {
     package let publishes: Bool
     package let now: Instant
 
-    package init(transaction: LocalTransaction, schema: DatasetSchema, publishes: Bool, now: Instant) {
-        (self.transaction, self.schema, self.publishes, self.now) = (transaction, schema, publishes, now)
-    }
-
     private var version: TableVersion { TableVersion(transaction, of: [schema], .json, own: nil, hasChanges: true) }
 
     /// The rows that are held.

@@ -10,8 +10,6 @@ package import SyncRuns
 package struct UndoRecorder: Sendable {
     package let context: SyncContext
 
-    package init(context: SyncContext) { self.context = context }
-
     /// Data that was kept. It must be recorded in the same transaction that replaces the data.
     package struct Kept: Sendable {
         package let point: UndoPoint

@@ -13,16 +13,4 @@ public struct CloudMailbox: Sendable {
     package static let byteLimit = 16 << 20
     /// The most ignored messages of one sender that are listed.
     package static let setAsideLimit = 100
-
-    /// Describes a mailbox; an empty one by default.
-    ///
-    /// - Parameters:
-    ///   - messages: the messages that were read, sorted by sender, then by id. At most ``readLimit`` of each sender.
-    ///   - setAside: the messages that can never be read, with the reasons.
-    ///   - unreadCount: how many more messages wait.
-    public init(messages: [CloudMessage] = [], setAside: [SetAsideMessage] = [], unreadCount: Int = 0) {
-        self.messages = messages
-        self.setAside = setAside
-        self.unreadCount = unreadCount
-    }
 }

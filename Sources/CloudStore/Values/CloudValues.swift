@@ -158,9 +158,6 @@ package struct PreparedCommit: Sendable {
     package let token: ChangeToken
     /// The bytes that the backend stores on publishing; their hash is the token's.
     package let bytes: [UInt8]
-
-    /// Made by a backend's `prepare`.
-    package init(zone: ZoneID, token: ChangeToken, bytes: [UInt8]) { (self.zone, self.token, self.bytes) = (zone, token, bytes) }
 }
 
 /// One numbered, immutable change of a zone, as it was read.

@@ -30,11 +30,6 @@ package struct StoredFile: Hashable, Sendable {
     /// When it was written, by the store's own clock.
     package let modified: Instant
 
-    /// A file that a backend lists.
-    package init(kind: Kind, path: String, byteCount: Int, modified: Instant) {
-        (self.kind, self.path, self.byteCount, self.modified) = (kind, path, byteCount, modified)
-    }
-
     /// The path of the asset that this file is or belongs to; nil for other kinds.
     package var assetPath: String? {
         switch kind {

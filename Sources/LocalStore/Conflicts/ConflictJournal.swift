@@ -174,8 +174,6 @@ package struct ConflictReason: Hashable, Sendable {
     package static let parentNeeded = ConflictReason(name: "parentNeeded")
     /// The publisher refused the message that carried the edit.
     package static let refused = ConflictReason(name: "refused")
-
-    package init(name: String) { self.name = name }
 }
 
 /// One side of a conflict: an edit or a deletion of one entity.
