@@ -28,7 +28,7 @@ case $target in
     index) modules="Platform StrictText Sealing SnapshotModel SnapshotFormat" length=2048 shared="$shared FuzzMutation FuzzIndexMutation" ;;
     changes | container) modules="Platform StrictText Sealing SnapshotModel SnapshotFormat" length=2048 shared="$shared FuzzSchema FuzzMutation FuzzJSONMutation" ;;
     block) modules="Platform StrictText Sealing SnapshotModel SnapshotFormat" length=1024 shared="$shared FuzzSchema FuzzBlock FuzzMutation FuzzJSONMutation" ;;
-    asset | rebuild) modules="Platform StrictText Sealing SnapshotModel SnapshotFormat" length=2048 shared="$shared FuzzSchema FuzzBlock FuzzAsset FuzzMutation FuzzJSONMutation" ;;
+    asset | rebuild) modules="Platform StrictText Sealing SnapshotModel SnapshotFormat" length=2048 shared="$shared ../SnapshotFormatTests/Support/ReadAsset FuzzSchema FuzzBlock FuzzAsset FuzzMutation FuzzJSONMutation" ;;
     marker) modules="Platform StrictText Sealing CloudStore" length=512 shared="$shared FuzzMutation FuzzJSONMutation" ;;
     commit | checkpoint) modules="Platform StrictText Sealing CloudStore" length=2048 shared="$shared FuzzHistory FuzzMutation FuzzJSONMutation" ;;
     message) modules="Platform StrictText Sealing SnapshotModel CloudStore" length=1024 shared="$shared FuzzHistory FuzzMutation FuzzJSONMutation" ;;

@@ -49,11 +49,5 @@ struct FuzzAsset {
     }
 
     /// Reads the asset as its index says, from end to end.
-    func verify() throws {
-        let file = file
-        let reader = try SnapshotReader(index: index, schema: schema) { offset, target in
-            target.copyBytes(from: file[offset..<offset + target.count])
-        }
-        _ = try reader.verify(byteCount: file.count)
-    }
+    func verify() throws { try readAsset(file, of: index, as: schema, isWhole: true) }
 }

@@ -193,9 +193,9 @@ import Testing
         for (number, position) in [3, 11, 20].enumerated() { expected[position][4] = .json("[\(number)]") }
         expected[11][2] = .null
         expected.remove(at: 39)
-        let sink = CollectingSink(), reader = try asset.reader(schema: schema)
+        let sink = CollectingSink()
         var number = 0
-        while let block = try reader.next() {
+        try asset.read(schema: schema) { block in
             let blocks = asset.index.blocks
             try overlay.send(
                 block, from: number == 0 ? nil : blocks[number].firstKey, upTo: number + 1 < blocks.count ? blocks[number + 1].firstKey : nil, to: sink)

@@ -30,7 +30,7 @@ import Testing
             let cut = Asset(bytes: asset.bytes.prefix(length), index: asset.index)
             #expect(throws: SyncError.self) { try cut.verify() }
             // Without the length known beforehand, too.
-            #expect(throws: SyncError.self) { try cut.reader().verify(byteCount: nil) }
+            #expect(throws: SyncError.self) { try cut.read() }
         }
         #expect(throws: SyncError.self) { try Asset(bytes: asset.bytes + Data([0]), index: asset.index).verify() }
     }

@@ -99,7 +99,7 @@ import Testing
         #expect(try asset.rows() == rows)
         #expect(index.encode() == (try fixture("notes.index.json")))
         // Another version of zlib may compress otherwise; what is compressed stays the same to the byte.
-        let again = try Asset.make(try index.schema(table: "notes"), rows, blockEntities: 2, timestamp: try asset.reader().header.syncTimestamp)
+        let again = try Asset.make(try index.schema(table: "notes"), rows, blockEntities: 2, timestamp: try asset.read().header.syncTimestamp)
         #expect(try Tool.run("zcat", [], input: again.bytes) == Tool.run("zcat", [], input: asset.bytes))
         #expect(again.index.blocks.map(\.member.rawSHA256) == index.blocks.map(\.member.rawSHA256))
         #expect(

@@ -164,10 +164,9 @@ import Testing
         for epoch in UInt32(1)...3 {
             let sealed = try Asset.make(Samples.notes(), plain.rows(), blockEntities: 50, engine: .zlib, boxes: Self.boxes(epochs: epoch))
             let rebuilder = MemberRebuilder(boxes: try Self.boxes(epochs: 3))
-            let reader = try sealed.reader()
-            let block = try #require(try reader.next())
-            let member = sealed.index.blocks[0].member
-            let json = Array(block.raw.bytes.dropFirst())
+            var blocks: [[UInt8]] = []
+            try sealed.read { blocks.append(Array($0.raw.bytes.dropFirst())) }
+            let member = sealed.index.blocks[0].member, json = blocks[0]
             #expect(try json.withUnsafeBytes { try rebuilder.block($0, isFirst: true, as: member) } == Array(sealed.bytes(of: member)))
         }
     }

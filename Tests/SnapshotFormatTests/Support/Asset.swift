@@ -43,30 +43,22 @@ struct Asset {
         return Asset(bytes: bytes, index: index, boxes: boxes)
     }
 
-    /// A reader of the asset in memory.
-    func reader(schema: DatasetSchema? = nil) throws -> SnapshotReader {
-        let bytes = bytes
-        return try SnapshotReader(index: index, schema: try schema ?? index.schema(table: "t"), boxes: boxes) { offset, target in
-            let source = bytes.dropFirst(offset)
-            guard source.count >= target.count else {
-                throw SyncError(format: .truncated, at: "asset", "\(source.count) bytes instead of \(target.count)")
-            }
-            target.copyBytes(from: source.prefix(target.count))
-        }
+    /// Reads the asset from end to end; without a schema, by its index's own.
+    @discardableResult
+    func read(schema: DatasetSchema? = nil, take: (EntityBlock) throws -> Void = { _ in }) throws -> (header: SnapshotHeader, tail: SnapshotTail) {
+        try readAsset(bytes, of: index, as: schema ?? index.schema(table: "t"), boxes: boxes, take: take)
     }
 
     /// All entities, every byte checked.
     func rows(schema: DatasetSchema? = nil) throws -> [[Value]] {
         let sink = CollectingSink()
-        let reader = try reader(schema: schema)
-        while let block = try reader.next() { try block.send(to: sink) }
-        _ = try reader.tail()
+        try read(schema: schema) { try $0.send(to: sink) }
         return sink.rows
     }
 
     /// Checks everything; gives nothing.
     @discardableResult
-    func verify() throws -> SnapshotTail { try reader().verify(byteCount: bytes.count) }
+    func verify() throws -> SnapshotTail { try readAsset(bytes, of: index, as: index.schema(table: "t"), boxes: boxes, isWhole: true).tail }
 
     func bytes(of member: MemberEntry) -> Data { bytes[member.offset..<member.end] }
 }
