@@ -55,7 +55,7 @@ let package = Package(
         // A call of SQLite's that is variadic.
         .target(name: "CSQLiteConfig"),
 
-        // The C library's calls that several modules need: files, locks, clocks. Besides DirectoryCloud nothing else imports the C library.
+        // The C library's calls that several modules need: files, locks, clocks.
         .target(
             name: "Platform", dependencies: [.target(name: "CLinux", condition: .when(platforms: [.linux]))],
             cSettings: [.define("_GNU_SOURCE", .when(platforms: [.linux]))], swiftSettings: house),

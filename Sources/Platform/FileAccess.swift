@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
+import Foundation
 
 /// The ways to use a file or directory, checked against modes and mounts.
 package struct FileAccess: OptionSet, Sendable {

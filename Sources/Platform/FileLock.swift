@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
+import Foundation
 
 /// An exclusive lock on a file, which the kernel releases when the process ends in any way.
 package final class FileLock: Sendable {

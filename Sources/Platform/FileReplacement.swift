@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
+import Foundation
 
 /// Replaces or creates a local file atomically and durably: a reader sees the old bytes or the new ones. Not for the cloud, where files are never
 /// replaced.

@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-    package import Glibc
-#elseif canImport(Musl)
-    package import Musl
-#else
-    package import Darwin
-#endif
+package import Foundation
 
 /// A file's inode, and when its content last changed.
 package struct FileTimes: Sendable {

@@ -1,12 +1,5 @@
+import Foundation
 import Synchronization
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 /// A file without a name, for data that do not fit into memory. The system frees its space when the file is closed, however the process ends.
 package final class ScratchFile: Sendable {

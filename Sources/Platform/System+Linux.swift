@@ -1,10 +1,6 @@
 #if os(Linux)
     import CLinux
-    #if canImport(Glibc)
-        import Glibc
-    #else
-        import Musl
-    #endif
+    import Foundation
 
     extension System {
         static func synchronizeOnce(_ descriptor: Int32) -> Int32 { fsync(descriptor) }

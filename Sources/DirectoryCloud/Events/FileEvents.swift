@@ -1,10 +1,6 @@
 #if os(Linux)
     import Dispatch
-    #if canImport(Glibc)
-        import Glibc
-    #else
-        import Musl
-    #endif
+    import Foundation
 #endif
 package import Platform
 

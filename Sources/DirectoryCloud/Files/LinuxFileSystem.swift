@@ -1,10 +1,6 @@
 #if os(Linux)
     import CLinux
-    #if canImport(Glibc)
-        import Glibc
-    #else
-        import Musl
-    #endif
+    import Foundation
     package import Platform
     import StrictText
 
