@@ -1,3 +1,5 @@
+import Foundation
+
 /// Appends to a buffer and keeps its ends in local variables, because each access to a class's property has a runtime check.
 ///
 ///     var cursor = ByteCursor(buffer)
@@ -172,26 +174,8 @@ extension ByteCursor {
 
     /// Appends bytes as a JSON string in base64 with padding.
     mutating func appendBase64(_ bytes: UnsafeRawBufferPointer) {
-        reserve((bytes.count + 2) / 3 * 4 + 2)
-        at.pointee = UInt8(ascii: "\"")
-        at += 1
-        var position = 0
-        while position + 3 <= bytes.count {
-            let group = UInt32(bytes[position]) << 16 | UInt32(bytes[position + 1]) << 8 | UInt32(bytes[position + 2])
-            for shift in 0..<4 { at[shift] = Base64.digit(group >> (18 - 6 * UInt32(shift))) }
-            at += 4
-            position += 3
-        }
-        let left = bytes.count - position
-        if left > 0 {
-            let group = UInt32(bytes[position]) << 16 | (left == 2 ? UInt32(bytes[position + 1]) << 8 : 0)
-            at[0] = Base64.digit(group >> 18)
-            at[1] = Base64.digit(group >> 12)
-            at[2] = left == 2 ? Base64.digit(group >> 6) : UInt8(ascii: "=")
-            at[3] = UInt8(ascii: "=")
-            at += 4
-        }
-        at.pointee = UInt8(ascii: "\"")
-        at += 1
+        append(UInt8(ascii: "\""))
+        append(Data(bytes).base64EncodedString())
+        append(UInt8(ascii: "\""))
     }
 }

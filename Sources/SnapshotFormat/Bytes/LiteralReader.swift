@@ -1,3 +1,4 @@
+import Foundation
 internal import SnapshotModel
 import StrictText
 internal import StrictText
@@ -127,14 +128,10 @@ struct LiteralReader {
         guard position < bytes.count else { throw cut() }
         if bytes[position] == UInt8(ascii: "\"") { return .text(try stringBytes()) }
         if accept("{\"base64\":") {
-            var digits = try stringBytes()
-            let count = digits.withUnsafeMutableBufferPointer { buffer -> Int? in
-                guard let base = buffer.baseAddress else { return 0 }
-                return Base64.decode(base, count: buffer.count, to: base)
-            }
-            guard let count else { throw damage("a string is not base64") }
+            let digits = Data(try stringBytes())
+            guard let blob = Data(base64Encoded: digits), blob.base64EncodedData() == digits else { throw damage("a string is not base64") }
             try expect("}")
-            return .blob(Array(digits.prefix(count)))
+            return .blob(Array(blob))
         }
         guard bytes[position] == UInt8(ascii: "-") || bytes[position] &- UInt8(ascii: "0") < 10 else { throw damage("a value of a key is expected") }
         do throws(JSONFault) {

@@ -1,3 +1,4 @@
+import Foundation
 internal import SnapshotModel
 internal import StrictText
 
@@ -59,12 +60,14 @@ extension EntityParser {
     ) throws(EntityFault) -> (offset: Int, count: Int, end: Int) {
         guard scanner.base[start] == UInt8(ascii: "\"") else { throw EntityFault("a string in base64 is expected", column: index) }
         let (offset, count, end) = try grammar(index) { () throws(JSONFault) in try unescape(scanner, at: start, to: scratch) }
-        let digits = scratch.base + offset
-        guard let length = Base64.decode(digits, count: count, to: digits) else {
+        let digits = Data(bytes: scratch.base + offset, count: count)
+        // Foundation also decodes digits with unused bits.
+        guard let blob = Data(base64Encoded: digits), blob.base64EncodedData() == digits else {
             throw EntityFault("the string is not base64", column: index)
         }
-        scratch.count = offset + length
-        return (offset, length, end)
+        scratch.count = offset
+        blob.withUnsafeBytes { scratch.append($0) }
+        return (offset, blob.count, end)
     }
 
     /// Parses a value whose JSON form determines its storage class.
