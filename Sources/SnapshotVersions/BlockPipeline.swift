@@ -7,7 +7,7 @@ import StrictText
 
 /// Reads the blocks of an asset in parallel and passes them on in order.
 ///
-/// Workers fetch, verify, decompress and decode; the caller's thread runs `take`. Memory: a few blocks per worker, which are reused.
+/// Workers fetch, verify, decompress and decode; the caller's thread runs `take`. Memory: a few blocks per worker.
 package struct BlockPipeline: Sendable {
     let asset: SnapshotAsset
     /// The numbers of the blocks to read, ascending.
@@ -32,7 +32,7 @@ package struct BlockPipeline: Sendable {
         self.workerCount = workerCount
     }
 
-    /// Runs every block through the workers and passes it to `take` in order. `take` may use the block only during the call.
+    /// Runs every block through the workers and passes it to `take` in order.
     package func run(_ decoding: Decoding, take: (Int, EntityBlock) throws -> Void) throws {
         let count = blocks.count
         guard count > 0 else { return }
@@ -43,7 +43,6 @@ package struct BlockPipeline: Sendable {
                 let member = asset.index.blocks[number].member
                 return member.offset..<member.offset + member.length
             })
-        let spare = SpareBlocks()
         queue.finish(at: count)
         try BlockingThreads.run(
             workers,
@@ -51,7 +50,7 @@ package struct BlockPipeline: Sendable {
                 do {
                     let worker = try BlockWorker(asset: asset, decoding: decoding)
                     while let position = queue.claim(below: count) {
-                        let block = spare.pop() ?? EntityBlock()
+                        let block = EntityBlock()
                         try worker.work(blocks[position], block)
                         guard queue.put(block, at: position) else { return }
                     }
@@ -64,7 +63,6 @@ package struct BlockPipeline: Sendable {
                 for number in blocks {
                     guard let block = try queue.take() else { return }
                     try take(number, block)
-                    spare.push(block)
                 }
             } catch {
                 queue.fail(error)
@@ -118,19 +116,5 @@ private struct BlockWorker {
             (error.place, error.reason) = ("block \(number) of \(asset.place)", "\(error.reason) (\(error.place))")
             throw error
         }
-    }
-}
-
-/// Pool of used blocks, whose memory the next blocks reuse.
-private final class SpareBlocks: @unchecked Sendable {
-    // SAFETY: `blocks` is accessed only under `lock`.
-    private let lock = NSLock()
-    private var blocks: [EntityBlock] = []
-
-    func pop() -> EntityBlock? { lock.withLock { blocks.popLast() } }
-
-    func push(_ block: EntityBlock) {
-        block.clear()
-        lock.withLock { blocks.append(block) }
     }
 }

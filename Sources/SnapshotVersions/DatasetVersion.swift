@@ -329,7 +329,6 @@ package final class VersionCursor {
         guard let number = numbers.popFirst() else { return false }
         let entry = asset.index.blocks[number].member
         try asset.fetch(entry, into: compressed)
-        block.clear()
         try asset.step(.verify) { try reader.inflate(compressed.bytes, entry: entry, name: "block \(number)", into: block.raw) }
         try asset.step(.decode) { try parser.parse(block, number: number, of: asset.index) }
         try entities(number, block).send(to: sink)

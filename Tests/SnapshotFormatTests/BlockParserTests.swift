@@ -193,7 +193,7 @@ import Testing
                 let from = random.below(damaged.count), length = min(random.below(20), damaged.count - from)
                 damaged.replaceSubrange(from..<from + length, with: Array("{}[],:\"\\un0e-.".utf8.shuffled(using: &random)).prefix(random.below(6)))
             }
-            block.clear()
+            block.raw.clear()
             damaged.withUnsafeBytes { block.raw.append($0) }
             do {
                 try parser.parse(block, entry: entry, number: 0, nextFirstKey: nil)

@@ -21,11 +21,9 @@ import Testing
         let reader = try reader(file, schemas: schemas)
         let sink = CollectingSink()
         var unknown: Set<String> = []
-        var spare: EntityBlock?
-        while let block = try reader.next(reusing: spare) {
+        while let block = try reader.next() {
             try block.send(to: sink)
             unknown.formUnion(block.unknownFieldNames)
-            spare = block
         }
         #expect(reader.recordCount == sink.rows.count)
         return (sink.rows, reader, unknown)

@@ -34,20 +34,19 @@ import Testing
         #expect(first.index.encode() == second.index.encode())
     }
 
-    @Test func recycledRawBlocksAndMembersGiveTheSameAsset() throws {
+    @Test func recycledRawBlocksGiveTheSameAsset() throws {
         let schema = try Samples.everyKind()
         var random = SeededGenerator(seed: 100)
         let rows = Samples.everyKindRows(400, random: &random)
         let encoder = BlockEncoder(schema: schema, blockEntities: 7)
         let compressor = MemberCompressor()
-        let member = CompressedMember()
         var bytes = Data()
         let assembly = try SnapshotAssembly(schema: schema, syncTimestamp: Asset.timestamp, blockEntities: 7) { bytes.append(contentsOf: $0) }
         var seen: Set<ObjectIdentifier> = []
         func drain() throws {
             while let block = encoder.popCompleted() {
                 seen.insert(ObjectIdentifier(block))
-                try assembly.append(try compressor.compress(block, isFirst: assembly.recordCount == 0, reusing: member))
+                try assembly.append(try compressor.compress(block, isFirst: assembly.recordCount == 0))
                 encoder.recycle(block)
             }
         }

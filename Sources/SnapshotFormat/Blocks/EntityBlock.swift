@@ -97,36 +97,19 @@ package final class EntityBlock: @unchecked Sendable {
         try sink.receive(UnsafeBufferPointer(start: row, count: columnCount))
     }
 
-    /// Removes all contents, including the JSON, so that the block can be filled again. Frees memory that an unusually large entity needed.
-    package func clear() {
-        raw.clear()
-        raw.trim(to: 4 << 20)
-        scratch.trim(to: 4 << 20)
-        forgetEntities()
-        if slotCapacity > 1 << 18 {
-            slots.deallocate()
-            slots = .allocate(capacity: 0)
-            slotCapacity = 0
-        }
-    }
-
     /// Removes the entities and prepares for entities of a schema.
     func begin(columnCount: Int) {
-        forgetEntities()
-        if columnCount != self.columnCount {
-            row.deallocate()
-            row = .allocate(capacity: columnCount)
-            self.columnCount = columnCount
-        }
-    }
-
-    private func forgetEntities() {
         scratch.clear()
         slotCount = 0
         count = 0
         firstKeyPlace = .none
         lastKeyPlace = .none
         if !unknownFieldNames.isEmpty { unknownFieldNames = [] }
+        if columnCount != self.columnCount {
+            row.deallocate()
+            row = .allocate(capacity: columnCount)
+            self.columnCount = columnCount
+        }
     }
 
     /// Makes room for this many more slots.

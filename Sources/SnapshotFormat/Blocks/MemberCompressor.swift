@@ -24,21 +24,19 @@ package final class MemberCompressor: @unchecked Sendable {
         (deflater, self.boxes) = (Deflater(engine), boxes)
     }
 
-    /// Compresses a block that is not empty. Reuses the memory of `member`, which must not be needed any more.
-    package func compress(
-        _ block: RawBlock, isFirst: Bool, reusing member: CompressedMember? = nil
-    ) throws -> CompressedBlock {
+    /// Compresses a block that is not empty.
+    package func compress(_ block: RawBlock, isFirst: Bool) throws -> CompressedBlock {
         guard let firstKey = block.firstKey, let lastKey = block.lastKey else {
             throw SyncError(format: .misuse, at: "compression", "an empty block, or one that is not complete")
         }
-        let member = member ?? CompressedMember()
+        let member = CompressedMember()
         try compress(entities: block.bytes, rawSHA256: block.rawSHA256, isFirst: isFirst, into: member)
         return CompressedBlock(
             member: member, entry: BlockEntry(firstKey: firstKey, count: block.count, member: member.entry),
             lastKey: lastKey, isFirst: isFirst)
     }
 
-    /// Compresses the head or the tail of a file.
+    /// Compresses the head or the tail of a file. Reuses the memory of `member`, which must not be needed any more.
     package func compress(_ bytes: UnsafeRawBufferPointer, reusing member: CompressedMember? = nil) throws -> CompressedMember {
         let member = member ?? CompressedMember()
         try deflate(UnsafeRawBufferPointer(start: nil, count: 0), bytes, rawSHA256: ContentHash(of: bytes), into: member)

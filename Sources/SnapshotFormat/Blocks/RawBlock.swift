@@ -61,7 +61,6 @@ package final class CompressedMember: @unchecked Sendable {
 
 /// A compressed block, on the way from the compressor to the file.
 package struct CompressedBlock: Sendable {
-    /// The bytes; a compressor can reuse their memory once they are written.
     package let member: CompressedMember
     /// The index entry of the block, with offset 0.
     package let entry: BlockEntry
@@ -70,6 +69,6 @@ package struct CompressedBlock: Sendable {
     /// Whether it was compressed as the file's first block, which has a different leading separator.
     package let isFirst: Bool
 
-    /// The bytes in the file, valid until the member is reused.
+    /// The bytes in the file.
     package var bytes: UnsafeRawBufferPointer { member.bytes }
 }

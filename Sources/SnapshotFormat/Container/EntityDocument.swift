@@ -76,7 +76,7 @@ final class EntityReader {
     ///
     /// - Throws: ``SyncError`` with `.badEntity` if the bytes are not exactly one entity of the schema.
     func read(_ bytes: UnsafeRawBufferPointer, at place: String) throws -> EntityKey {
-        block.clear()
+        block.raw.clear()
         block.raw.append(bytes)
         block.begin(columnCount: plan.count)
         block.raw.seal()

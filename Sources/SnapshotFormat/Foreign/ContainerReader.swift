@@ -41,12 +41,11 @@ package final class ContainerReader: @unchecked Sendable {
 
     /// Returns the next block; nil after the last one. The first call reads the whole file.
     ///
-    /// - Parameter reusing: a block that is no longer needed, whose memory is reused.
     /// - Throws: ``SyncError`` with `.truncated`, `.damaged`, `.badEntity`, `.tooLarge` or `.notAContainer`; what `read` throws.
-    package func next(reusing spare: EntityBlock? = nil) throws -> EntityBlock? {
+    package func next() throws -> EntityBlock? {
         if schema == nil { try open() }
         guard let schema else { return nil }
-        let block = spare ?? EntityBlock()
+        let block = EntityBlock()
         try fill(block, of: schema)
         return block.count > 0 ? block : nil
     }
@@ -105,7 +104,6 @@ package final class ContainerReader: @unchecked Sendable {
 
     private func fill(_ block: EntityBlock, of schema: DatasetSchema) throws {
         guard let entities else { return }
-        block.clear()
         block.begin(columnCount: schema.columns.count)
         let file = JSONScanner(text.bytes)
         // The block's JSON is the entities without separators, each directly after the previous one.

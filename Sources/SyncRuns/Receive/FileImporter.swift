@@ -97,8 +97,7 @@ package struct FileImporter: Sendable {
             try transaction.changeLog.consolidate(of: schemas)
             var rows: AddedRows?, unknown: Set<String> = [], keeper: ForeignKeyEnforcer?
             try transaction.tracking.changing(schemas, then: { try keeper?.enforce() }) {
-                let block = EntityBlock()
-                while try at(.decode, of: path, { try container.next(reusing: block) }) != nil {
+                while let block = try at(.decode, of: path, { try container.next() }) {
                     if rows == nil, let schema = container.schema {
                         try SyncGuards.refuseUnfillableColumns(transaction.tables.check(of: schema), schema, at: database.path)
                         keeper = try ForeignKeyEnforcer(transaction, datasets: schemas, between: role == nil ? nil : Self.missingParents)
@@ -106,7 +105,6 @@ package struct FileImporter: Sendable {
                     }
                     if let rows { try block.send(to: rows) }
                     unknown.formUnion(block.unknownFieldNames)
-                    block.clear()
                 }
             }
             guard let schema = container.schema, let syncTimestamp = container.syncTimestamp else {
@@ -165,13 +163,11 @@ package struct FileImporter: Sendable {
             keeper = try ForeignKeyEnforcer(transaction, datasets: schemas, between: role == nil ? nil : Self.missingParents)
             return try opened.begin(schema)
         }
-        let block = EntityBlock()
-        while try at(.decode, of: path, { try container.next(reusing: block) }) != nil {
+        while let block = try at(.decode, of: path, { try container.next() }) {
             if applier == nil, let schema = container.schema { applier = try begin(schema) }
             if let applier { try block.send(to: applier) }
             unknown.formUnion(block.unknownFieldNames)
             progress?(SyncProgress(step: .apply, dataset: container.schema?.name ?? "", entityCount: applier?.count ?? 0, expectedCount: nil))
-            block.clear()
         }
         guard let schema = container.schema, let syncTimestamp = container.syncTimestamp else {
             throw SyncError(.dataRefused, step: .decode, at: path, "the file ends without a dataset", hint: "check that the file is a whole container")

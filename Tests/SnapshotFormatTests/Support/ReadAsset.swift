@@ -22,7 +22,6 @@ func readAsset(
     let header = try SnapshotHeader.parse(text.bytes)
     try check(header.dataset == index.dataset, "header")
     for (number, entry) in index.blocks.enumerated() {
-        block.clear()
         try inflate(entry.member, "block \(number)", into: block.raw, without: number == 0 ? 1 : 2)
         try parser.parse(block, number: number, of: index)
         if isWhole { try check(block.unknownFieldNames.isEmpty, "block \(number)") }
