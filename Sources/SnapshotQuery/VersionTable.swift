@@ -140,7 +140,7 @@ final class VersionTable: @unchecked Sendable {
         let first = bounds.lower.map { lower in firstRun { lower.lexicographicallyPrecedes($0) } - 1 } ?? 0
         let end = max(firstRun(where: bounds.areBefore), first + 1)
         guard end > first + 1 else { return RowScan(try loaded(first, of: version), within: bounds, by: schema, isShared: true) }
-        let run = LoadedRun(try version.cursor(Array(first..<end)), number: nil, columnCount: schema.columns.count)
+        let run = LoadedRun(version.cursor(Array(first..<end)), number: nil, columnCount: schema.columns.count)
         return RowScan(run, within: bounds, by: schema, isShared: false)
     }
 
@@ -162,7 +162,7 @@ final class VersionTable: @unchecked Sendable {
         if let found = cached.firstIndex(where: { $0.number == number }) {
             cached.append(cached.remove(at: found))
         } else {
-            let run = LoadedRun(try version.cursor([number]), number: number, columnCount: schema.columns.count)
+            let run = LoadedRun(version.cursor([number]), number: number, columnCount: schema.columns.count)
             _ = try run.next()
             cached.append(run)
             if cached.count > Self.cacheLimit { cached.removeFirst() }
@@ -197,7 +197,7 @@ extension EntityKey {
     }
 }
 
-/// The entities of a run, decoded one after another. The values point into the block that the cursor owns.
+/// The entities of a run, decoded one after another. The values point into the run that the cursor owns.
 final class LoadedRun: EntitySink {
     /// The run that it stays at; nil if it goes on to the next.
     let number: Int?

@@ -22,7 +22,7 @@ package struct DatasetVersion: Sendable {
         package let hash: SnapshotFormat.ContentHash?
     }
 
-    /// A run that was read; valid only during the call that receives it.
+    /// A run that was read. It owns the bytes of its entities' values.
     package struct Entities {
         package let number: Int
         /// Fields in the JSON that the schema does not have.
@@ -106,13 +106,7 @@ package struct DatasetVersion: Sendable {
     }
 
     /// A cursor that reads the runs one at a time, on demand.
-    package func cursor(_ runs: [Int]) throws -> VersionCursor {
-        let overlay = try contents.overlay()
-        let hasBlocks = !snapshot.index.blocks.isEmpty
-        return try VersionCursor(snapshot, hasBlocks ? runs : [], schema: schema, first: hasBlocks || runs.isEmpty ? nil : entities(nil, of: 0, overlay)) {
-            entities($1, of: $0, overlay)
-        }
-    }
+    package func cursor(_ runs: [Int]) -> VersionCursor { VersionCursor(self, runs) }
 
     /// Passes on what the version states of its entities, in no particular order. It has no runs.
     package func readTail(_ visitor: SnapshotTail.Visitor) throws {
@@ -284,37 +278,18 @@ private final class VersionContents: @unchecked Sendable {
     }
 }
 
-/// Reads runs of a version one at a time on the caller's thread. The caller may keep the entities.
+/// Reads runs of a version one at a time, on demand.
 package final class VersionCursor {
-    private let asset: SnapshotAsset
-    private let schema: DatasetSchema
+    private let version: DatasetVersion
     private var numbers: ArraySlice<Int>
-    private let entities: (Int, EntityBlock) throws -> DatasetVersion.Entities
-    private var first: DatasetVersion.Entities?
-    private let parser: BlockParser
-    private let reader: MemberReader
-    private let compressed = ByteBuffer()
-    private let block = EntityBlock()
+    /// The run that was read last, which owns the bytes of its values.
+    private var current: DatasetVersion.Entities?
 
-    /// - Parameters:
-    ///   - first: the entities of a version that has no blocks.
-    ///   - entities: combines a block with the version's changes.
-    init(
-        _ asset: SnapshotAsset, _ blocks: [Int], schema: DatasetSchema, first: DatasetVersion.Entities?,
-        entities: @escaping (Int, EntityBlock) throws -> DatasetVersion.Entities
-    ) throws {
-        self.asset = asset
-        self.schema = schema
-        self.first = first
-        self.entities = entities
-        numbers = blocks[...]
-        parser = BlockParser(schema: schema)
-        reader = MemberReader(boxes: asset.reader.boxes)
-    }
+    init(_ version: DatasetVersion, _ runs: [Int]) { (self.version, numbers) = (version, runs[...]) }
 
     /// Returns the next run's entities, or nil after the last.
     package func next() throws -> [OwnedEntity]? {
-        let owned = OwnedEntities(schema: schema)
+        let owned = OwnedEntities(schema: version.schema)
         return try next(to: owned) ? owned.all : nil
     }
 
@@ -322,16 +297,11 @@ package final class VersionCursor {
     ///
     /// - Returns: false after the last run.
     package func next(to sink: any EntitySink) throws -> Bool {
-        if let first = first.take() {
-            try first.send(to: sink)
-            return true
-        }
         guard let number = numbers.popFirst() else { return false }
-        let entry = asset.index.blocks[number].member
-        try asset.fetch(entry, into: compressed)
-        try asset.step(.verify) { try reader.inflate(compressed.bytes, entry: entry, name: "block \(number)", into: block.raw) }
-        try asset.step(.decode) { try parser.parse(block, number: number, of: asset.index) }
-        try entities(number, block).send(to: sink)
+        try version.read([number]) { run in
+            current = run
+            try run.send(to: sink)
+        }
         return true
     }
 }

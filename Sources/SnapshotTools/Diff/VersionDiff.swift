@@ -85,7 +85,7 @@ struct VersionDiff: Sendable {
         let runs = try version?.differingRuns(from: session, of: schema) ?? []
         let ranges = version.map { version in runs.map(version.range) } ?? [KeyRange(number: 0, first: nil, next: nil)]
         let counter = DifferenceCounter(schema, isFlipped: isFlipped, hasValues: hasValues, take)
-        let cursor = try version?.cursor(runs)
+        let cursor = version?.cursor(runs)
         let merge = EntityMerge(schema: schema, left: { try cursor?.next() }, counter.take)
         try session.withReader(0) { reader in
             let rows = reader.ranges(of: schema)
@@ -137,7 +137,7 @@ extension DatasetVersion {
     ) throws -> Int {
         let before = try left?.runs() ?? [], after = try right?.runs() ?? []
         let common = Set(before.filter { $0.hash != nil }).intersection(after)
-        let cursor = try left?.cursor(before.indices.filter { !common.contains(before[$0]) })
+        let cursor = left?.cursor(before.indices.filter { !common.contains(before[$0]) })
         let merge = EntityMerge(schema: schema, left: { try cursor?.next() }, differ)
         try right?.read(after.indices.filter { !common.contains(after[$0]) }) { try $0.send(to: merge) }
         try merge.finish()
