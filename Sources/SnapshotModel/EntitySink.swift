@@ -24,6 +24,15 @@ package protocol EntitySink: AnyObject {
     func receive(_ values: UnsafeBufferPointer<ColumnValue>) throws
 }
 
+/// A sink that passes each entity to a closure.
+package final class RowSink: EntitySink {
+    private let body: (UnsafeBufferPointer<ColumnValue>) throws -> Void
+
+    package init(_ body: @escaping (UnsafeBufferPointer<ColumnValue>) throws -> Void) { self.body = body }
+
+    package func receive(_ values: UnsafeBufferPointer<ColumnValue>) throws { try body(values) }
+}
+
 extension ColumnValue {
     /// Whether the value is NULL.
     package var isNull: Bool { if case .null = self { true } else { false } }

@@ -145,27 +145,14 @@ extension DatasetVersion.Comparison {
         guard !keys.isEmpty else { return [] }
         let common = Set(keys.filter { version[$0] != nil && rows[$0] != nil })
         func values(_ give: (any EntitySink) throws -> Void) throws -> [EntityKey: [OwnedValue]] {
-            let kept = ValuesByKey(schema.keyShape)
+            let kept = OwnedEntities(schema: schema)
             try give(FilteringSink(kept, schema, where: common.contains))
-            return kept.values
+            return Dictionary(kept.all.map { ($0.key, $0.values) }, uniquingKeysWith: { $1 })
         }
         let there = try values(sendVersion), here = try values(sendRows)
         return keys.map { key in
             guard let there = there[key], let here = here[key] else { return (key, Array(schema.columns.indices)) }
             return (key, schema.columns.indices.filter { there[$0] != here[$0] })
         }
-    }
-}
-
-/// A sink that keeps the values of entities by their keys.
-private final class ValuesByKey: EntitySink {
-    private(set) var values: [EntityKey: [OwnedValue]] = [:]
-    private let shape: KeyShape
-
-    init(_ shape: KeyShape) { self.shape = shape }
-
-    func receive(_ values: UnsafeBufferPointer<ColumnValue>) throws {
-        guard let key = shape.key(of: values) else { return }
-        self.values[key] = values.map(OwnedValue.init)
     }
 }

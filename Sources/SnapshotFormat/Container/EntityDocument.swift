@@ -7,9 +7,15 @@ package enum EntityDocument {
     ///
     /// - Throws: ``SyncError`` with `.badRow` for a row that cannot be an entity.
     package static func make(_ schema: DatasetSchema, _ give: (any EntitySink) throws -> Void) throws -> String? {
-        let sink = TextSink(schema)
-        try give(sink)
-        return sink.text
+        let encoder = EntityEncoder(SchemaPlan(schema)), buffer = ByteBuffer()
+        var text: String?
+        try give(
+            RowSink { values in
+                buffer.clear()
+                try encoder.encode(values, into: buffer)
+                text = String(decoding: buffer.bytes, as: UTF8.self)
+            })
+        return text
     }
 
     /// Parses a text as an entity and passes it to the sinks.
@@ -43,20 +49,6 @@ package enum EntityDocument {
         var text = text
         _ = try text.withUTF8 { try reader.read(UnsafeRawBufferPointer($0), at: "\(schema.name), an entity") }
         return try withExtendedLifetime(reader) { try body(reader.block) }
-    }
-
-    private final class TextSink: EntitySink {
-        private let encoder: EntityEncoder
-        private let buffer = ByteBuffer()
-        private(set) var text: String?
-
-        init(_ schema: DatasetSchema) { encoder = EntityEncoder(SchemaPlan(schema)) }
-
-        func receive(_ values: UnsafeBufferPointer<ColumnValue>) throws {
-            buffer.clear()
-            try encoder.encode(values, into: buffer)
-            text = String(decoding: buffer.bytes, as: UTF8.self)
-        }
     }
 }
 

@@ -46,12 +46,16 @@ struct PlannedDataset {
 
     /// The plan for the first export of the dataset.
     func planFirstExport() throws -> SyncPlan.Dataset {
-        let first = FirstKeys(schema: schema, limit: limit)
-        try transaction.rows.ranges(of: schema).read(KeyRange(number: 0, first: nil, next: nil), into: first)
-        let cloud = SyncPlan.Counts(added: publishes ? first.count : 0)
+        var keys: [EntityKey] = [], count = 0
+        let sink = RowSink { values in
+            count += 1
+            if keys.count < limit, let key = schema.key(of: values) { keys.append(key) }
+        }
+        try transaction.rows.ranges(of: schema).read(KeyRange(number: 0, first: nil, next: nil), into: sink)
+        let cloud = SyncPlan.Counts(added: publishes ? count : 0)
         let items =
             publishes
-            ? first.keys.map { key in
+            ? keys.map { key in
                 SyncPlan.Item(side: "cloud", change: "added", key: ReportedKey(key), wins: "local", reason: "the location has no such dataset yet")
             }
             : []
@@ -165,24 +169,6 @@ extension SyncPlan.Counts {
         case "removed": removed += 1
         default: changed += 1
         }
-    }
-}
-
-/// Counts entities and keeps the first keys.
-private final class FirstKeys: EntitySink {
-    private(set) var keys: [EntityKey] = []
-    private(set) var count = 0
-    private let keyShape: KeyShape
-    private let limit: Int
-
-    init(schema: DatasetSchema, limit: Int) {
-        keyShape = schema.keyShape
-        self.limit = limit
-    }
-
-    func receive(_ values: UnsafeBufferPointer<ColumnValue>) throws {
-        count += 1
-        if keys.count < limit, let key = keyShape.key(of: values) { keys.append(key) }
     }
 }
 

@@ -50,7 +50,8 @@ struct ChangeImporter {
         let applier = try transaction.rows.inserting(into: schema)
         let rows = try before?.lookup()
         do {
-            try changes.send(to: SeveralSinks([applier, late, changes.instants.isEmpty ? nil : own])) { _ = try rows?.send($0, to: $1) }
+            let sinks: [(any EntitySink)?] = [applier, late, changes.instants.isEmpty ? nil : own]
+            try changes.send(to: RowSink { for sink in sinks { try sink?.receive($0) } }) { _ = try rows?.send($0, to: $1) }
         } catch let error as SyncError where error.database == .badRow && hasOwnRows {
             throw SyncError(.needsWholeVersion, step: .apply, at: schema.name, "rows that were changed here hold UNIQUE values of the version's")
         }
@@ -75,13 +76,4 @@ struct ChangeImporter {
         }
         for deletion in changes.deletions { try tables.setDeleted(deletion.key, at: deletion.instant, in: schema) }
     }
-}
-
-/// Passes entities on to several sinks.
-private final class SeveralSinks: EntitySink {
-    private let sinks: [any EntitySink]
-
-    init(_ sinks: [(any EntitySink)?]) { self.sinks = sinks.compactMap(\.self) }
-
-    func receive(_ values: UnsafeBufferPointer<ColumnValue>) throws { for sink in sinks { try sink.receive(values) } }
 }
