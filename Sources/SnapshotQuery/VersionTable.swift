@@ -127,15 +127,9 @@ final class VersionTable: @unchecked Sendable {
     /// The rows within bounds, in key order. Call ``open()`` before.
     func scan(_ bounds: KeyBounds) throws -> RowScan {
         guard let version else { throw SyncError(.refused, step: .read, at: schema.table, "the version is not open") }
-        let last = max(0, version.snapshot.index.blocks.count - 1)
-        // Binary search: the last run that begins at or before the lower bound, and the first that begins beyond the upper one.
+        // The last run that begins at or before the lower bound, and the first that begins beyond the upper one.
         func firstRun(where isBeyond: ([UInt8]) -> Bool) -> Int {
-            var low = 1, high = last + 1
-            while low < high {
-                let middle = (low + high) / 2
-                if version.range(of: middle).first.map({ isBeyond($0.encoded) }) ?? false { high = middle } else { low = middle + 1 }
-            }
-            return low
+            (1..<max(1, version.snapshot.index.blocks.count)).partitioningIndex { version.range(of: $0).first.map { isBeyond($0.encoded) } ?? false }
         }
         let first = bounds.lower.map { lower in firstRun { lower.lexicographicallyPrecedes($0) } - 1 } ?? 0
         let end = max(firstRun(where: bounds.areBefore), first + 1)
@@ -263,11 +257,6 @@ final class RowScan {
     /// The run's first row that is not before the bounds.
     private var firstRow: Int {
         guard let lower = bounds.lower else { return 0 }
-        var low = 0, high = run.count
-        while low < high {
-            let middle = (low + high) / 2
-            if run.key(middle, schema).lexicographicallyPrecedes(lower) { low = middle + 1 } else { high = middle }
-        }
-        return low
+        return (0..<run.count).partitioningIndex { !run.key($0, schema).lexicographicallyPrecedes(lower) }
     }
 }

@@ -59,12 +59,7 @@ package final class LocalTransaction {
             knownTriggers = (version, try Row.fetchAll(db, sql: sql).map { OwnTrigger(name: $0[0], table: $0[1], sql: $0[2]) })
         }
         let all = knownTriggers.all, wanted = beginning.exact
-        var (first, end) = (0, all.count)
-        while first < end {
-            let middle = (first + end) / 2
-            if all[middle].name.exact < wanted { first = middle + 1 } else { end = middle }
-        }
-        return all[first...].prefix { $0.name.exact.hasPrefix(beginning) }
+        return all[all.partitioningIndex { !($0.name.exact < wanted) }...].prefix { $0.name.exact.hasPrefix(beginning) }
     }
 
     /// Starts observing which rows of the datasets this transaction changes, if there are listeners. An application's own edits are not observed.

@@ -60,8 +60,8 @@ package struct ChangeOverlay {
 
     /// The changed keys from `first` up to, but without, `next`.
     package func keys(from first: EntityKey?, upTo next: EntityKey?) -> ArraySlice<EntityKey> {
-        let start = first.map { first in position { $0 < first } } ?? 0
-        let end = next.map { next in position { $0 < next } } ?? keys.count
+        let start = first.map { first in keys.partitioningIndex { !($0 < first) } } ?? 0
+        let end = next.map { next in keys.partitioningIndex { !($0 < next) } } ?? keys.count
         return keys[start..<max(start, end)]
     }
 
@@ -97,15 +97,6 @@ package struct ChangeOverlay {
         let merging = MergingSink(touched, schema.keyShape, to: sink) { try send($0, over: $1, to: sink) }
         try block.send(to: merging)
         try merging.finish()
-    }
-
-    private func position(where isBefore: (EntityKey) -> Bool) -> Int {
-        var low = 0, high = keys.count
-        while low < high {
-            let middle = (low + high) / 2
-            if isBefore(keys[middle]) { low = middle + 1 } else { high = middle }
-        }
-        return low
     }
 }
 

@@ -181,12 +181,8 @@ private struct TailParser {
 
     /// Whether an entity from one key to another is held.
     private func isHeld(from first: EntityKey, upTo last: EntityKey) -> Bool {
-        var low = 0, high = held.count
-        while low < high {
-            let middle = (low + high) / 2
-            if held[middle] < first { low = middle + 1 } else { high = middle }
-        }
-        return low < held.count && !(last < held[low])
+        let position = held.partitioningIndex { !($0 < first) }
+        return position < held.count && !(last < held[position])
     }
 
     private mutating func readKey() throws -> EntityKey {

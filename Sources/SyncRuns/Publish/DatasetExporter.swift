@@ -395,11 +395,7 @@ package struct PreviousSnapshot: Sendable {
     }
 
     private func position(of key: EntityKey) -> Int? {
-        var low = 0, high = index.blocks.count
-        while low < high {
-            let middle = (low + high) / 2
-            if index.blocks[middle].firstKey < key { low = middle + 1 } else { high = middle }
-        }
-        return low < index.blocks.count && index.blocks[low].firstKey == key ? low : nil
+        let position = index.blocks.partitioningIndex { !($0.firstKey < key) }
+        return position < index.blocks.count && index.blocks[position].firstKey == key ? position : nil
     }
 }
