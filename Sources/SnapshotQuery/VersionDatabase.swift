@@ -2,6 +2,7 @@ import CloudStore
 import Foundation
 public import GRDB
 import GRDBSQLite
+import LocalTables
 public import SnapshotModel
 public import SnapshotHistory
 public import SnapshotTools
@@ -184,26 +185,11 @@ public final class VersionDatabase: Sendable {
         while true {
             switch sqlite3_step(handle) {
             case SQLITE_ROW:
-                for index in values.indices { values[index] = Self.value(handle, Int32(index)) }
+                for index in values.indices { values[index] = ColumnValue(handle, Int32(index)) }
                 try values.withUnsafeBufferPointer(row)
             case SQLITE_DONE: return
             case let code: throw DatabaseError(resultCode: ResultCode(rawValue: code), message: String(cString: sqlite3_errmsg(sqlite3_db_handle(handle))))
             }
-        }
-    }
-
-    private static func value(_ statement: OpaquePointer, _ column: Int32) -> ColumnValue {
-        switch sqlite3_column_type(statement, column) {
-        case SQLITE_INTEGER: return .integer(sqlite3_column_int64(statement, column))
-        case SQLITE_FLOAT: return .real(sqlite3_column_double(statement, column))
-        case SQLITE_TEXT:
-            // SAFETY (of both): the pointer is fetched before its length; both are valid until the next step.
-            let start = UnsafeRawPointer(sqlite3_column_text(statement, column))
-            return .text(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, column))))
-        case SQLITE_BLOB:
-            let start = sqlite3_column_blob(statement, column)
-            return .blob(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, column))))
-        default: return .null
         }
     }
 }

@@ -1,5 +1,6 @@
 import GRDB
 import GRDBSQLite
+import LocalTables
 import SnapshotModel
 import SnapshotVersions
 import StrictText
@@ -127,31 +128,15 @@ private final class TableCursor {
 
     func send(_ column: Int, to context: OpaquePointer?) throws {
         guard let scan else { throw SyncError(.refused, step: .read, at: table.schema.table, "a column of rows that are only counted was asked for") }
-        guard column < table.schema.columns.count else { return scan.key.withUnsafeBytes { result(.blob($0), context) } }
-        result(scan.value(column), context)
-    }
-
-    private func result(_ value: ColumnValue, _ context: OpaquePointer?) {
-        // SQLITE_TRANSIENT: SQLite copies the bytes, because the next block overwrites them.
-        let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
-        switch value {
-        case .null: sqlite3_result_null(context)
-        case .integer(let value): sqlite3_result_int64(context, value)
-        case .real(let value): sqlite3_result_double(context, value)
-        case .text(let bytes), .json(let bytes):
-            guard let start = bytes.baseAddress, !bytes.isEmpty else { return sqlite3_result_text(context, "", 0, transient) }
-            sqlite3_result_text64(context, start.assumingMemoryBound(to: CChar.self), UInt64(bytes.count), transient, UInt8(SQLITE_UTF8))
-        case .blob(let bytes):
-            guard let start = bytes.baseAddress, !bytes.isEmpty else { return sqlite3_result_zeroblob(context, 0) }
-            sqlite3_result_blob64(context, start, UInt64(bytes.count), transient)
-        }
+        guard column < table.schema.columns.count else { return scan.key.withUnsafeBytes { ColumnValue.blob($0).result(in: context) } }
+        scan.value(column).result(in: context)
     }
 
     /// The bounds that the arguments set; nil if no row can satisfy them. They may be wider than the conditions.
     private func bounds(_ plan: ScanPlan, columns: Int, _ values: UnsafeBufferPointer<OpaquePointer?>) -> KeyBounds? {
         if plan.contains(.key) {
-            guard sqlite3_value_type(values[0]) == SQLITE_BLOB else { return nil }
-            return KeyBounds(Array(UnsafeRawBufferPointer(start: sqlite3_value_blob(values[0]), count: Int(sqlite3_value_bytes(values[0])))))
+            guard case .blob(let key) = ColumnValue(argument: values[0]) else { return nil }
+            return KeyBounds(Array(key))
         }
         let parts = table.schema.keyShape.parts
         var prefix: [UInt8] = []
@@ -179,22 +164,17 @@ private final class TableCursor {
 
     /// Appends a value as SQLite compares it with the column. Where that depends on what the statement has on the other side, the value is unknown.
     private func append(_ value: OpaquePointer?, as part: KeyShape.Part, to bytes: inout [UInt8]) -> Appended {
-        let affinity = table.affinity(part.index), collation = part.collation
-        switch affinity == .number ? sqlite3_value_numeric_type(value) : sqlite3_value_type(value) {
-        case SQLITE_NULL: return .impossible
-        case SQLITE_INTEGER where affinity == .number: EncodedKey.append(.integer(sqlite3_value_int64(value)), collation, to: &bytes)
-        case SQLITE_FLOAT where affinity == .number:
-            guard sqlite3_value_double(value).isFinite else { return .unknown }
-            EncodedKey.append(.real(sqlite3_value_double(value)), collation, to: &bytes)
-        case SQLITE_TEXT where affinity != .none:
-            // SAFETY: the pointer is fetched before its length; both are valid while the function runs.
-            let start = UnsafeRawPointer(sqlite3_value_text(value))
-            EncodedKey.append(.text(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_value_bytes(value)))), collation, to: &bytes)
-        case SQLITE_BLOB:
-            let start = sqlite3_value_blob(value)
-            EncodedKey.append(.blob(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_value_bytes(value)))), collation, to: &bytes)
+        let affinity = table.affinity(part.index)
+        // Converts a text that is a number.
+        if affinity == .number { sqlite3_value_numeric_type(value) }
+        let value = ColumnValue(argument: value)
+        switch value {
+        case .null: return .impossible
+        case .integer where affinity == .number, .text where affinity != .none, .blob: break
+        case .real(let real) where affinity == .number && real.isFinite: break
         default: return .unknown
         }
+        EncodedKey.append(value, part.collation, to: &bytes)
         return .added
     }
 }

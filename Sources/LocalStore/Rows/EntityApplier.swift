@@ -82,7 +82,8 @@ package final class EntityApplier: EntitySink {
             }
         }
         for index in 0..<values.count {
-            code |= bind(values[index], to: handle, at: Int32(truncatingIfNeeded: index + 1))
+            // SAFETY: SQLite reads the bytes in `step`, while they are valid.
+            code |= values[index].bind(to: handle, at: Int32(truncatingIfNeeded: index + 1), copies: false)
         }
         guard code == SQLITE_OK else { throw failure(code) }
         code = sqlite3_step(handle)
@@ -105,24 +106,6 @@ package final class EntityApplier: EntitySink {
                 ? "declare the column as the table was where the values were written, or without a type, which keeps every value"
                 : "to declare it as the zone does, unless that would change a key or an edit: snapsync tables adopt \(transaction.path.shellWord) --create"
         )
-    }
-
-    @inline(__always)
-    private func bind(_ value: ColumnValue, to handle: OpaquePointer, at position: Int32) -> Int32 {
-        switch value {
-        case .null: return sqlite3_bind_null(handle, position)
-        case .integer(let integer): return sqlite3_bind_int64(handle, position, integer)
-        case .real(let real): return sqlite3_bind_double(handle, position, real)
-        case .text(let bytes), .json(let bytes):
-            // SAFETY: SQLite reads the bytes in `step`, while they are valid. A nil address would bind NULL, so an empty text is bound as a
-            // literal.
-            guard let start = bytes.baseAddress, bytes.count > 0 else { return sqlite3_bind_text(handle, position, "", 0, nil) }
-            return sqlite3_bind_text64(handle, position, start.assumingMemoryBound(to: CChar.self), UInt64(bytes.count), nil, UInt8(SQLITE_UTF8))
-        case .blob(let bytes):
-            // SAFETY: as above.
-            guard let start = bytes.baseAddress, bytes.count > 0 else { return sqlite3_bind_zeroblob(handle, position, 0) }
-            return sqlite3_bind_blob64(handle, position, start, UInt64(bytes.count), nil)
-        }
     }
 
     private func failure(_ code: Int32) -> SyncError {

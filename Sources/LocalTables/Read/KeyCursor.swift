@@ -92,7 +92,7 @@ package final class KeyCursor {
 
     /// Calls `body` with the current key.
     private func withKey<T>(_ body: (LentKey) -> T) throws -> T {
-        for index in values.indices { values[index] = RowStatement.value(handle, Int32(index), isJSON: false) }
+        for index in values.indices { values[index] = ColumnValue(handle, Int32(index)) }
         guard let result = shape.lendKey(of: UnsafeBufferPointer(values), using: &keyBytes, body) else {
             throw SyncError(
                 database: .badRow, at: place, values.contains(where: \.isNull) ? "a column of the key is NULL" : "an infinite number cannot be a key",

@@ -35,14 +35,7 @@ package struct KeyedStatement {
                 case .key(let key): key.bind(to: handle, at: position)
                 case .null: sqlite3_bind_null(handle, position)
                 case .real(let value): sqlite3_bind_double(handle, position, value)
-                case .blob(let bytes):
-                    // SAFETY: SQLite copies the bytes (SQLITE_TRANSIENT).
-                    bytes.withUnsafeBytes { bytes in
-                        bytes.isEmpty
-                            ? sqlite3_bind_zeroblob(handle, position, 0)
-                            : sqlite3_bind_blob64(
-                                handle, position, bytes.baseAddress, UInt64(bytes.count), unsafeBitCast(-1, to: sqlite3_destructor_type.self))
-                    }
+                case .blob(let bytes): bytes.withUnsafeBytes { ColumnValue.blob($0).bind(to: handle, at: position) }
                 // SAFETY: the other statement is at a row, and SQLite copies the value here.
                 case .column(let column, let other): sqlite3_bind_value(handle, position, sqlite3_column_value(other.handle, column))
                 }
@@ -123,29 +116,23 @@ package struct KeyedStatement {
 
     /// The bytes of a column that holds an encoded key; nil if it does not.
     private func encodedKey(_ column: Int32) -> [UInt8]? {
-        guard sqlite3_column_type(handle, column) == SQLITE_BLOB else { return nil }
-        // SAFETY: the pointer is fetched before its length; both are valid until the next step.
-        let bytes = Array(UnsafeRawBufferPointer(start: sqlite3_column_blob(handle, column), count: Int(sqlite3_column_bytes(handle, column))))
-        return bytes.isEmpty ? nil : bytes
+        guard case .blob(let bytes) = ColumnValue(handle, column), !bytes.isEmpty else { return nil }
+        return Array(bytes)
     }
 
     /// A column's text, valid until the next step; nil if the value is not a text.
     package func text(_ column: Int32) -> UnsafeRawBufferPointer? {
-        guard sqlite3_column_type(handle, column) == SQLITE_TEXT else { return nil }
-        // SAFETY: the pointer is fetched before its length; both are valid until the next step.
-        return UnsafeRawBufferPointer(start: sqlite3_column_text(handle, column), count: Int(sqlite3_column_bytes(handle, column)))
+        guard case .text(let bytes) = ColumnValue(handle, column) else { return nil }
+        return bytes
     }
 
     /// A column as a timestamp: text, valid until the next step, or a number; NULL for anything else.
     package func timestamp(_ column: Int32) -> ColumnValue {
-        switch sqlite3_column_type(handle, column) {
-        case SQLITE_INTEGER: .integer(integer(column))
-        case SQLITE_FLOAT: .real(sqlite3_column_double(handle, column))
-        default: text(column).map { .text($0) } ?? .null
-        }
+        let value = ColumnValue(handle, column)
+        return if case .blob = value { .null } else { value }
     }
 
-    package func value(_ column: Int32) -> OwnedValue { OwnedValue(RowStatement.value(handle, column, isJSON: false)) }
+    package func value(_ column: Int32) -> OwnedValue { OwnedValue(ColumnValue(handle, column)) }
 
     /// A column's text as a string; nil if the value is not a text.
     package func string(_ column: Int32) -> String? { text(column).map { String(decoding: $0, as: UTF8.self) } }

@@ -60,25 +60,9 @@ package final class RowStatement {
     package func send(to sink: any EntitySink) throws {
         let slots = self.slots, handle = self.handle
         for index in 0..<slots.count {
-            slots[index] = Self.value(handle, Int32(index), isJSON: areJSON[index])
+            slots[index] = ColumnValue(handle, Int32(index), isJSON: areJSON[index])
         }
         try sink.receive(UnsafeBufferPointer(slots))
-    }
-
-    @inline(__always)
-    static func value(_ handle: OpaquePointer, _ column: Int32, isJSON: Bool) -> ColumnValue {
-        switch sqlite3_column_type(handle, column) {
-        case SQLITE_TEXT:
-            // SAFETY: the text pointer is fetched before its length; both are valid until the next step.
-            let bytes = UnsafeRawBufferPointer(start: sqlite3_column_text(handle, column), count: Int(sqlite3_column_bytes(handle, column)))
-            return isJSON ? .json(bytes) : .text(bytes)
-        case SQLITE_INTEGER: return .integer(sqlite3_column_int64(handle, column))
-        case SQLITE_FLOAT: return .real(sqlite3_column_double(handle, column))
-        case SQLITE_BLOB:
-            // SAFETY: as above; an empty blob has no address.
-            return .blob(UnsafeRawBufferPointer(start: sqlite3_column_blob(handle, column), count: Int(sqlite3_column_bytes(handle, column))))
-        default: return .null
-        }
     }
 
     private func check(_ code: Int32) throws {
@@ -92,21 +76,12 @@ extension EntityKey {
     /// Binds the key to a statement's parameter, as the toolkit's tables store it; SQLite copies it. Returns SQLite's code.
     func bind(to statement: OpaquePointer, at position: Int32) -> Int32 {
         switch self {
-        case .integer(let value): sqlite3_bind_int64(statement, position, value)
-        case .text(let bytes):
-            bytes.withUnsafeBytes { buffer in
-                buffer.isEmpty
-                    ? sqlite3_bind_text(statement, position, "", 0, nil)
-                    : sqlite3_bind_text(statement, position, buffer.baseAddress!.assumingMemoryBound(to: CChar.self), Int32(buffer.count), copying)
-            }
+        case .integer(let value): ColumnValue.integer(value).bind(to: statement, at: position)
+        case .text(let bytes): bytes.withUnsafeBytes { ColumnValue.text($0).bind(to: statement, at: position) }
         // A number that is no integer: its encoding is the tag, the double and the difference.
         case .encoded(let bytes) where bytes.count == 11 && bytes[0] == 0x10:
-            if case .real(let real)? = values.first { sqlite3_bind_double(statement, position, real) } else { SQLITE_MISUSE }
-        case .encoded(let bytes):
-            bytes.withUnsafeBytes { sqlite3_bind_blob(statement, position, $0.baseAddress, Int32($0.count), copying) }
+            if case .real(let real)? = values.first { ColumnValue.real(real).bind(to: statement, at: position) } else { SQLITE_MISUSE }
+        case .encoded(let bytes): bytes.withUnsafeBytes { ColumnValue.blob($0).bind(to: statement, at: position) }
         }
     }
-
-    /// SQLITE_TRANSIENT: SQLite copies the bytes.
-    private var copying: sqlite3_destructor_type { unsafeBitCast(-1, to: sqlite3_destructor_type.self) }
 }

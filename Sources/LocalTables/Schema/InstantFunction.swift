@@ -74,13 +74,5 @@ private final class ColumnNames {
 private func instant(of value: OpaquePointer?, _ name: OpaquePointer?) -> Instant? {
     let unit = name.flatMap { sqlite3_value_text($0) }.flatMap { TimestampUnit(rawValue: String(cString: $0)) }
     if name != nil, unit == nil { return nil }
-    switch sqlite3_value_type(value) {
-    case SQLITE_INTEGER: return RowInstant.instant(of: .integer(sqlite3_value_int64(value)), unit)
-    case SQLITE_FLOAT: return RowInstant.instant(of: .real(sqlite3_value_double(value)), unit)
-    case SQLITE_TEXT:
-        // SAFETY: the pointer is fetched before its length; both are valid while the function runs.
-        let start = UnsafeRawPointer(sqlite3_value_text(value))
-        return RowInstant.instant(of: .text(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_value_bytes(value)))), unit)
-    default: return nil
-    }
+    return RowInstant.instant(of: ColumnValue(argument: value), unit)
 }

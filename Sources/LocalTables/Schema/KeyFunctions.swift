@@ -29,9 +29,9 @@ extension Database {
                 }
             }
             for index in 1..<Int(count) {
-                guard let collation = KeyCollation(letter: spec[index - 1]), append(arguments[index], collation, to: &key) else {
-                    return sqlite3_result_null(context)
-                }
+                let value = ColumnValue(argument: arguments[index])
+                guard let collation = KeyCollation(letter: spec[index - 1]), !value.isNull else { return sqlite3_result_null(context) }
+                EncodedKey.append(value, collation, to: &key)
             }
             setBlob(key, context)
         }
@@ -90,43 +90,17 @@ extension KeyCollation {
     }
 }
 
-/// SQLITE_TRANSIENT: SQLite copies the bytes.
-private var transient: sqlite3_destructor_type { unsafeBitCast(-1, to: sqlite3_destructor_type.self) }
-
 /// The bytes of a text or blob, valid while the function runs; nil for other values.
 private func bytes(of value: OpaquePointer?) -> UnsafeRawBufferPointer? {
-    let type = sqlite3_value_type(value)
-    guard type == SQLITE_TEXT || type == SQLITE_BLOB else { return nil }
-    // SAFETY: the pointer is fetched before its length; both are valid while the function runs.
-    let start: UnsafeRawPointer? = type == SQLITE_TEXT ? UnsafeRawPointer(sqlite3_value_text(value)) : sqlite3_value_blob(value)
-    return UnsafeRawBufferPointer(start: start, count: Int(sqlite3_value_bytes(value)))
-}
-
-/// Appends a value to an encoded key; false for NULL.
-private func append(_ value: OpaquePointer?, _ collation: KeyCollation, to key: inout [UInt8]) -> Bool {
-    switch sqlite3_value_type(value) {
-    case SQLITE_INTEGER: EncodedKey.append(.integer(sqlite3_value_int64(value)), collation, to: &key)
-    case SQLITE_FLOAT: EncodedKey.append(.real(sqlite3_value_double(value)), collation, to: &key)
-    case SQLITE_TEXT: EncodedKey.append(.text(bytes(of: value) ?? UnsafeRawBufferPointer(start: nil, count: 0)), collation, to: &key)
-    case SQLITE_BLOB: EncodedKey.append(.blob(bytes(of: value) ?? UnsafeRawBufferPointer(start: nil, count: 0)), collation, to: &key)
-    default: return false
-    }
-    return true
-}
-
-private func setText(_ bytes: [UInt8], _ context: OpaquePointer?) {
-    bytes.withUnsafeBytes {
-        guard let start = $0.baseAddress, !$0.isEmpty else { return sqlite3_result_text(context, "", 0, transient) }
-        sqlite3_result_text64(context, start.assumingMemoryBound(to: CChar.self), UInt64($0.count), transient, UInt8(SQLITE_UTF8))
+    switch ColumnValue(argument: value) {
+    case .text(let bytes), .blob(let bytes): bytes
+    default: nil
     }
 }
 
-private func setBlob(_ bytes: [UInt8], _ context: OpaquePointer?) {
-    bytes.withUnsafeBytes {
-        guard let start = $0.baseAddress, !$0.isEmpty else { return sqlite3_result_zeroblob(context, 0) }
-        sqlite3_result_blob64(context, start, UInt64($0.count), transient)
-    }
-}
+private func setText(_ bytes: [UInt8], _ context: OpaquePointer?) { bytes.withUnsafeBytes { ColumnValue.text($0).result(in: context) } }
+
+private func setBlob(_ bytes: [UInt8], _ context: OpaquePointer?) { bytes.withUnsafeBytes { ColumnValue.blob($0).result(in: context) } }
 
 /// The text of a key that a trigger has logged.
 enum LoggedKey {
