@@ -1,5 +1,4 @@
 import CloudStore
-import Foundation
 import Platform
 package import SnapshotFormat
 package import SnapshotModel

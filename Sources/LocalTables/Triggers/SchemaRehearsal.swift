@@ -1,4 +1,5 @@
 import CSQLiteConfig
+import GRDB
 import GRDBSQLite
 package import SnapshotModel
 import StrictText
@@ -46,19 +47,28 @@ package struct SchemaRehearsal {
     /// How long a text is examined.
     private static let time = Duration.seconds(10)
 
-    private let memory: MemoryDatabase
+    /// An empty database in memory, with SQLite's own functions alone.
+    private let memory: RawConnection
     private let authorizer: SchemaAuthorizer
     /// The tables that SQLite has without being asked, as modules: a view of such a name hides one from every query.
     private let modules: Set<ExactText>
     private let end = ContinuousClock.now + Self.time
 
     private init() throws {
-        memory = try MemoryDatabase()
-        try memory.run("PRAGMA foreign_keys = OFF")
+        guard let memory = try? RawConnection(":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE) else {
+            throw Refusal(description: "SQLite has no memory for it")
+        }
+        self.memory = memory
+        csqlite_quoted_text(memory.handle, 1, nil)
+        let limit = Int32(SchemaText.byteLimit)
+        for (kind, most) in [(SQLITE_LIMIT_LENGTH, limit), (SQLITE_LIMIT_SQL_LENGTH, limit), (SQLITE_LIMIT_EXPR_DEPTH, 200), (SQLITE_LIMIT_ATTACHED, 0)] {
+            sqlite3_limit(memory.handle, kind, most)
+        }
+        try memory.column("PRAGMA foreign_keys = OFF")
         let modules = try memory.column("SELECT lower(name) FROM pragma_module_list")
         self.modules = Set(modules.map(\.exact) + ["json_each".exact, "json_tree".exact])
         authorizer = SchemaAuthorizer(
-            memory.connection, functions: Set(try memory.column("SELECT lower(name) FROM pragma_function_list WHERE builtin = 1").map(\.exact)),
+            memory.handle, functions: Set(try memory.column("SELECT lower(name) FROM pragma_function_list WHERE builtin = 1").map(\.exact)),
             modules: self.modules.subtracting(["json_each".exact, "json_tree".exact]))
     }
 
@@ -107,7 +117,7 @@ package struct SchemaRehearsal {
         }
         // What is not made is not there for the others.
         for table in statements where table.type == .table && lacks[table.key] != nil {
-            try memory.run("DROP TABLE IF EXISTS main.\(table.name.sqlIdentifier)")
+            try memory.column("DROP TABLE IF EXISTS main.\(table.name.sqlIdentifier)")
         }
         for index in statements where index.type == .index && lacks[index.key] == nil {
             let isThere = try !memory.column("SELECT 1 FROM main.sqlite_schema WHERE type = 'index' AND name = ?", [index.name]).isEmpty
@@ -131,7 +141,7 @@ package struct SchemaRehearsal {
                 var lack = try create(view)
                 if lack == nil {
                     lack = try compile("SELECT * FROM main.\(view.name.sqlIdentifier)")
-                    try memory.run("DROP VIEW main.\(view.name.sqlIdentifier)")
+                    try memory.column("DROP VIEW main.\(view.name.sqlIdentifier)")
                 }
                 lacks[view.key] = lack
                 if lack == nil { able.append(view) } else { unable.append(view) }
@@ -174,7 +184,7 @@ package struct SchemaRehearsal {
         let isAbsent = "cannot modify \(target) because it is a view"
         for sql in ["INSERT INTO \(name) DEFAULT VALUES", "DELETE FROM \(name)", "UPDATE \(name) SET \(sets)"] {
             guard let lack = try compile(sql, ofTriggers: true), !lack.utf8.elementsEqual(isAbsent.utf8) else { continue }
-            try memory.run("DROP TRIGGER main.\(trigger.name.sqlIdentifier)")
+            try memory.column("DROP TRIGGER main.\(trigger.name.sqlIdentifier)")
             return lack
         }
         targets[trigger.name.folded] = target.folded
@@ -209,7 +219,7 @@ package struct SchemaRehearsal {
             guard let failure = authorizer.with(.creating(statement), { memory.execute(statement.sql) }) else { break }
             if let refusal = authorizer.refusal { throw Refusal(description: "the \(statement.title) is more than a statement that makes it: \(refusal)") }
             lack = lack ?? failure
-            guard SQLiteStub.add(for: failure, to: memory.connection) else {
+            guard SQLiteStub.add(for: failure, to: memory.handle) else {
                 // Only an index or trigger needs something that is made before.
                 if isOfTable, failure.utf8.starts(with: "no such table: ".utf8) || failure.utf8.starts(with: "no such column: ".utf8) { return lack }
                 throw Refusal(description: "the \(statement.title) cannot be run: \(failure)")
@@ -235,7 +245,7 @@ package struct SchemaRehearsal {
             if let function = authorizer.foreignFunctions.first(where: { !ofTriggers || $0.caller != nil }) { return Self.calls(function.name) }
             guard let failure else { return nil }
             // SQLite does not ask the authorizer for the functions of a default, so a stub would hide them.
-            guard ofTriggers, SQLiteStub.add(for: failure, to: memory.connection) else { return failure }
+            guard ofTriggers, SQLiteStub.add(for: failure, to: memory.handle) else { return failure }
         }
         return "it calls more than 100 functions that are not SQLite's own"
     }
@@ -243,61 +253,16 @@ package struct SchemaRehearsal {
     private static func calls(_ function: String) -> String { "it calls the function \(function), which is not SQLite's own" }
 }
 
-/// An empty database in memory, with SQLite's own functions alone.
-private final class MemoryDatabase {
-    let connection: OpaquePointer
-
-    init() throws {
-        var opened: OpaquePointer?
-        guard sqlite3_open_v2(":memory:", &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nil) == SQLITE_OK, let opened else {
-            sqlite3_close(opened)
-            throw SchemaRehearsal.Refusal(description: "SQLite has no memory for it")
-        }
-        connection = opened
-        csqlite_quoted_text(connection, 1, nil)
-        let limit = Int32(SchemaText.byteLimit)
-        for (kind, most) in [(SQLITE_LIMIT_LENGTH, limit), (SQLITE_LIMIT_SQL_LENGTH, limit), (SQLITE_LIMIT_EXPR_DEPTH, 200), (SQLITE_LIMIT_ATTACHED, 0)] {
-            sqlite3_limit(connection, kind, most)
-        }
+extension RawConnection {
+    /// Runs a statement. Returns SQLite's message if that fails.
+    fileprivate func execute(_ sql: String) -> String? {
+        do throws(DatabaseError) { try rows(sql) } catch { return error.message ?? "" }
+        return nil
     }
 
-    deinit { sqlite3_close(connection) }
-
-    private var message: String { String(cString: sqlite3_errmsg(connection)) }
-
-    /// Compiles a statement. Returns SQLite's message if that fails.
-    func compile(_ sql: String) -> String? {
-        var statement: OpaquePointer?
-        let code = sqlite3_prepare_v2(connection, sql, -1, &statement, nil)
-        sqlite3_finalize(statement)
-        return code == SQLITE_OK ? nil : message
-    }
-
-    /// Runs the first statement of a text. Returns SQLite's message if that fails.
-    func execute(_ sql: String) -> String? {
-        var statement: OpaquePointer?
-        var code = sqlite3_prepare_v2(connection, sql, -1, &statement, nil)
-        defer { sqlite3_finalize(statement) }
-        if code == SQLITE_OK, statement == nil { return "it is empty" }
-        while code == SQLITE_OK || code == SQLITE_ROW { code = sqlite3_step(statement) }
-        return code == SQLITE_DONE ? nil : message
-    }
-
-    /// Runs one of the program's own statements.
-    func run(_ sql: String) throws {
-        if let failure = execute(sql) { throw SchemaRehearsal.Refusal(description: failure) }
-    }
-
-    /// The first column of a query's rows, as text.
-    func column(_ sql: String, _ arguments: [String] = []) throws -> [String] {
-        var statement: OpaquePointer?
-        defer { sqlite3_finalize(statement) }
-        guard sqlite3_prepare_v2(connection, sql, -1, &statement, nil) == SQLITE_OK else { throw SchemaRehearsal.Refusal(description: message) }
-        for (index, argument) in arguments.enumerated() {
-            sqlite3_bind_text(statement, Int32(index + 1), argument, -1, unsafeBitCast(-1, to: sqlite3_destructor_type.self))
-        }
-        var found: [String] = []
-        while sqlite3_step(statement) == SQLITE_ROW { found.append(sqlite3_column_text(statement, 0).map { String(cString: $0) } ?? "") }
-        return found
+    /// The first column of the rows of one of the program's own statements.
+    @discardableResult
+    fileprivate func column(_ sql: String, _ arguments: [String] = []) throws -> [String] {
+        do throws(DatabaseError) { return try rows(sql, arguments).map { $0[0] } } catch { throw SchemaRehearsal.Refusal(description: error.message ?? "") }
     }
 }

@@ -84,53 +84,29 @@ private final class StatementCompiler {
         let reason: String
     }
 
-    private var connection: OpaquePointer?
+    private let connection: RawConnection
     /// What was replaced by a stub, as SQLite's messages.
     private var substituted: Set<ExactText> = []
 
     init(path: String, _ setup: ConnectionSetup?, triggers: Bool = true) throws {
-        // `deinit` closes the connection, also if this initialiser throws.
-        let code = sqlite3_open_v2(path, &connection, SQLITE_OPEN_READONLY, nil)
-        guard code == SQLITE_OK, let connection else {
-            let message = connection.map { String(cString: sqlite3_errmsg($0)) }
-            throw SyncError(DatabaseError(resultCode: ResultCode(rawValue: code), message: message), at: path)
-        }
-        sqlite3_busy_timeout(connection, 10_000)
-        try setup?(connection)
-        if !triggers { csqlite_triggers(connection, 0, nil) }
+        connection = try SyncError.translating(at: path) { try RawConnection(path, SQLITE_OPEN_READONLY) }
+        sqlite3_busy_timeout(connection.handle, 10_000)
+        try setup?(connection.handle)
+        if !triggers { csqlite_triggers(connection.handle, 0, nil) }
     }
-
-    deinit { sqlite3_close(connection) }
 
     /// The application's triggers of the main database.
     func triggers() throws -> [(name: String, table: String, sql: String)] {
-        var statement: OpaquePointer?
         let sql = "SELECT name, tbl_name, sql FROM main.sqlite_schema WHERE type = 'trigger' AND name NOT LIKE 'snapsync\\_%' ESCAPE '\\' ORDER BY name"
-        var code = sqlite3_prepare_v2(connection, sql, -1, &statement, nil)
-        defer { sqlite3_finalize(statement) }
-        var found: [(String, String, String)] = []
-        func text(_ column: Int32) -> String { sqlite3_column_text(statement, column).map { String(cString: $0) } ?? "" }
-        while code == SQLITE_OK || code == SQLITE_ROW {
-            code = sqlite3_step(statement)
-            if code == SQLITE_ROW { found.append((text(0), text(1), text(2))) }
-        }
-        guard code == SQLITE_DONE else {
-            throw DatabaseError(resultCode: ResultCode(rawValue: code), message: connection.map { String(cString: sqlite3_errmsg($0)) })
-        }
-        return found
+        return try connection.rows(sql).map { ($0[0], $0[1], $0[2]) }
     }
 
     /// SQLite's message about the missing collation of a table's unique index; nil if none is missing.
-    func missingCollation(of table: String) throws -> String? {
+    func missingCollation(of table: String) -> String? {
         let sql = "SELECT DISTINCT x.coll FROM pragma_index_list(?1) l, pragma_index_xinfo(l.name) x WHERE l.\"unique\" = 1 AND x.key = 1 ORDER BY 1"
-        var statement: OpaquePointer?
-        defer { sqlite3_finalize(statement) }
-        guard sqlite3_prepare_v2(connection, sql, -1, &statement, nil) == SQLITE_OK else { return nil }
-        sqlite3_bind_text(statement, 1, table, -1, unsafeBitCast(-1, to: sqlite3_destructor_type.self))
-        while sqlite3_step(statement) == SQLITE_ROW {
-            guard let text = sqlite3_column_text(statement, 0) else { continue }
-            let name = String(cString: text)
-            if let lack = compile("SELECT 1 ORDER BY 'a' COLLATE \(name.sqlIdentifier)").first { return "\(lack.reason), by which a unique index compares" }
+        for row in (try? connection.rows(sql, [table])) ?? [] where !row[0].isEmpty {
+            guard let lack = compile("SELECT 1 ORDER BY 'a' COLLATE \(row[0].sqlIdentifier)").first else { continue }
+            return "\(lack.reason), by which a unique index compares"
         }
         return nil
     }
@@ -140,11 +116,7 @@ private final class StatementCompiler {
         var found: [Lack] = []
         // Each attempt finds one more missing thing. The limit ends the loop for a schema that lacks a hundred.
         for _ in 0..<100 {
-            var statement: OpaquePointer?
-            let code = sqlite3_prepare_v2(connection, sql, -1, &statement, nil)
-            sqlite3_finalize(statement)
-            guard code != SQLITE_OK, let connection else { break }
-            let message = String(cString: sqlite3_errmsg(connection))
+            guard let message = connection.compile(sql) else { break }
             var name = message.exact.split(separator: " ").last.map { String($0.exact.split(separator: ".").last ?? $0) } ?? message
             if name.exact.hasSuffix("()") { name.removeLast(2) }
             found.append(Lack(name: name, reason: message))
@@ -154,8 +126,55 @@ private final class StatementCompiler {
     }
 
     private func substitute(_ message: String) -> Bool {
-        guard substituted.insert(message.exact).inserted else { return false }
-        return connection.map { SQLiteStub.add(for: message, to: $0) } ?? false
+        substituted.insert(message.exact).inserted && SQLiteStub.add(for: message, to: connection.handle)
+    }
+}
+
+/// A connection without GRDB's functions, to compile and run statements apart from an application's. Not thread-safe.
+final class RawConnection {
+    let handle: OpaquePointer
+
+    init(_ path: String, _ flags: Int32) throws(DatabaseError) {
+        var opened: OpaquePointer?
+        let code = sqlite3_open_v2(path, &opened, flags, nil)
+        guard code == SQLITE_OK, let opened else {
+            let message = opened.map { String(cString: sqlite3_errmsg($0)) }
+            sqlite3_close(opened)
+            throw DatabaseError(resultCode: ResultCode(rawValue: code), message: message)
+        }
+        handle = opened
+    }
+
+    deinit { sqlite3_close(handle) }
+
+    private var message: String { String(cString: sqlite3_errmsg(handle)) }
+
+    /// Compiles a statement. Returns SQLite's message if that fails.
+    func compile(_ sql: String) -> String? {
+        var statement: OpaquePointer?
+        let code = sqlite3_prepare_v2(handle, sql, -1, &statement, nil)
+        sqlite3_finalize(statement)
+        return code == SQLITE_OK ? nil : message
+    }
+
+    /// Runs the first statement of a text. Returns its rows, as texts.
+    @discardableResult
+    func rows(_ sql: String, _ arguments: [String] = []) throws(DatabaseError) -> [[String]] {
+        var statement: OpaquePointer?
+        var code = sqlite3_prepare_v2(handle, sql, -1, &statement, nil)
+        defer { sqlite3_finalize(statement) }
+        if code == SQLITE_OK, statement == nil { throw DatabaseError(resultCode: .SQLITE_MISUSE, message: "it is empty") }
+        for (index, argument) in arguments.enumerated() {
+            sqlite3_bind_text(statement, Int32(index + 1), argument, -1, unsafeBitCast(-1, to: sqlite3_destructor_type.self))
+        }
+        var found: [[String]] = []
+        while code == SQLITE_OK || code == SQLITE_ROW {
+            code = sqlite3_step(statement)
+            guard code == SQLITE_ROW else { continue }
+            found.append((0..<sqlite3_column_count(statement)).map { sqlite3_column_text(statement, $0).map { String(cString: $0) } ?? "" })
+        }
+        guard code == SQLITE_DONE else { throw DatabaseError(resultCode: ResultCode(rawValue: code), message: message) }
+        return found
     }
 }
 
