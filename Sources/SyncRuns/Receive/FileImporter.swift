@@ -95,28 +95,9 @@ package struct FileImporter: Sendable {
     private func add(_ container: ContainerReader, from path: String, byteCount: () -> Int) throws -> ImportReport {
         try database.write { transaction in
             try transaction.changeLog.consolidate(of: schemas)
-            var rows: AddedRows?, unknown: Set<String> = [], keeper: ForeignKeyEnforcer?
-            try transaction.tracking.changing(schemas, then: { try keeper?.enforce() }) {
-                while let block = try at(.decode, of: path, { try container.next() }) {
-                    if rows == nil, let schema = container.schema {
-                        try SyncGuards.refuseUnfillableColumns(transaction.tables.check(of: schema), schema, at: database.path)
-                        keeper = try ForeignKeyEnforcer(transaction, datasets: schemas, between: role == nil ? nil : Self.missingParents)
-                        rows = try AddedRows(schema, of: container.syncTimestamp ?? .distantPast, transaction)
-                    }
-                    if let rows { try block.send(to: rows) }
-                    unknown.formUnion(block.unknownFieldNames)
-                }
-            }
-            guard let schema = container.schema, let syncTimestamp = container.syncTimestamp else {
-                throw SyncError(.dataRefused, step: .decode, at: path, "the file ends without a dataset", hint: "check that the file is a whole container")
-            }
-            return ImportReport(
-                applied: true, version: nil,
-                datasets: [
-                    ImportedDataset(
-                        name: schema.name, recordCount: rows?.count ?? 0, syncTimestamp: syncTimestamp.description, size: byteCount(), blocks: nil,
-                        blocksFetched: nil, changeFiles: nil)
-                ], warnings: leftOut(unknown, of: schema.name) + (rows?.sentences ?? []) + transaction.triggerNotices)
+            let (rows, dataset) = try readRows(
+                container, from: path, in: transaction, begin: { try AddedRows($0, of: container.syncTimestamp ?? .distantPast, transaction) })
+            return report(dataset, recordCount: rows.count, byteCount: byteCount(), warnings: rows.sentences + transaction.triggerNotices)
         }
     }
 
@@ -126,59 +107,63 @@ package struct FileImporter: Sendable {
     /// A container's reader, the number of rows that stay without being in it, and a closure that deletes the other rows and returns an applier.
     private typealias Opened = (reader: ContainerReader, unchangedCount: Int, begin: (DatasetSchema) throws -> EntityApplier)
 
-    /// Changes the dataset's rows in one transaction.
+    /// Changes the dataset's rows in one transaction. At a writer they are local changes, tracked and published like any others.
     ///
     /// - Parameter place: the place that errors name.
     private func apply(from place: String, byteCount: () -> Int, _ open: (LocalTransaction) throws -> Opened) throws -> ImportReport {
-        // At a writer the file's rows are local changes, tracked and published like any others.
-        let (dataset, notices) = try database.write { transaction in
-            var keeper: ForeignKeyEnforcer?
-            func enforce() throws { try keeper?.enforce() }
-            let opened = try open(transaction)
-            func replace() throws -> DatasetState { try apply(opened, from: place, &keeper, in: transaction) }
-            return (try transaction.tracking.changing(schemas, then: enforce, replace), transaction.triggerNotices)
+        try database.write { transaction in
+            let (reader, kept, begin) = try open(transaction)
+            let (_, dataset) = try readRows(reader, from: place, in: transaction, keeping: kept, begin: begin) { schema, dataset in
+                try transaction.rows.checkCount(of: schema, is: dataset.recordCount)
+                if role != nil { try record(dataset, place, in: transaction) }
+            }
+            return report(dataset, recordCount: dataset.recordCount, byteCount: byteCount(), warnings: transaction.triggerNotices)
         }
+    }
+
+    private func report(_ dataset: DatasetState, recordCount: Int, byteCount: Int, warnings: [String]) -> ImportReport {
+        let unknown = dataset.unknownFields.joined(separator: ", ")
         return ImportReport(
             applied: true, version: nil,
             datasets: [
                 ImportedDataset(
-                    name: dataset.name, recordCount: dataset.recordCount, syncTimestamp: dataset.syncTimestamp.description, size: byteCount(), blocks: nil,
+                    name: dataset.name, recordCount: recordCount, syncTimestamp: dataset.syncTimestamp.description, size: byteCount, blocks: nil,
                     blocksFetched: nil, changeFiles: nil)
-            ],
-            warnings: leftOut(dataset.unknownFields, of: dataset.name) + notices)
+            ], warnings: (unknown.isEmpty ? [] : ["\(dataset.name): the fields \(unknown) are not known and were left out"]) + warnings)
     }
 
-    private func leftOut(_ fields: some Collection<String>, of dataset: String) -> [String] {
-        fields.isEmpty ? [] : ["\(dataset): the fields \(fields.sorted().joined(separator: ", ")) are not known and were left out"]
-    }
-
-    private func apply(_ opened: Opened, from path: String, _ keeper: inout ForeignKeyEnforcer?, in transaction: LocalTransaction) throws
-        -> DatasetState
-    {
-        let container = opened.reader
-        var applier: EntityApplier?
-        var unknown: Set<String> = []
-        func begin(_ schema: DatasetSchema) throws -> EntityApplier {
+    /// Passes the rows of a container to the sink that `begin` makes for its dataset, also if there are none.
+    ///
+    /// - Parameters:
+    ///   - unchangedCount: the number of rows that stay without being in the container.
+    ///   - finish: what else changes with the rows.
+    private func readRows<Sink: EntitySink>(
+        _ container: ContainerReader, from path: String, in transaction: LocalTransaction, keeping unchangedCount: Int = 0,
+        begin: (DatasetSchema) throws -> Sink, finish: (DatasetSchema, DatasetState) throws -> Void = { _, _ in }
+    ) throws -> (Sink, DatasetState) {
+        var keeper: ForeignKeyEnforcer?
+        func sink(_ schema: DatasetSchema) throws -> Sink {
             try SyncGuards.refuseUnfillableColumns(transaction.tables.check(of: schema), schema, at: database.path)
             keeper = try ForeignKeyEnforcer(transaction, datasets: schemas, between: role == nil ? nil : Self.missingParents)
-            return try opened.begin(schema)
+            return try begin(schema)
         }
-        while let block = try at(.decode, of: path, { try container.next() }) {
-            if applier == nil, let schema = container.schema { applier = try begin(schema) }
-            if let applier { try block.send(to: applier) }
-            unknown.formUnion(block.unknownFieldNames)
-            progress?(SyncProgress(step: .apply, dataset: container.schema?.name ?? "", entityCount: applier?.count ?? 0, expectedCount: nil))
+        return try transaction.tracking.changing(schemas, then: { try keeper?.enforce() }) {
+            var begun: Sink?, unknown: Set<String> = []
+            while let block = try at(.decode, of: path, { try container.next() }) {
+                if begun == nil, let schema = container.schema { begun = try sink(schema) }
+                if let begun { try block.send(to: begun) }
+                unknown.formUnion(block.unknownFieldNames)
+                progress?(SyncProgress(step: .apply, dataset: container.schema?.name ?? "", entityCount: container.recordCount, expectedCount: nil))
+            }
+            guard let schema = container.schema, let syncTimestamp = container.syncTimestamp else {
+                throw SyncError(.dataRefused, step: .decode, at: path, "the file ends without a dataset", hint: "check that the file is a whole container")
+            }
+            let all = try begun ?? sink(schema)
+            let state = DatasetState(
+                name: schema.name, syncTimestamp: syncTimestamp, recordCount: unchangedCount + container.recordCount, unknownFields: unknown.sorted())
+            try finish(schema, state)
+            return (all, state)
         }
-        guard let schema = container.schema, let syncTimestamp = container.syncTimestamp else {
-            throw SyncError(.dataRefused, step: .decode, at: path, "the file ends without a dataset", hint: "check that the file is a whole container")
-        }
-        // An empty dataset replaces all rows, too.
-        if applier == nil { applier = try begin(schema) }
-        let count = opened.unchangedCount + (applier?.count ?? 0)
-        try transaction.rows.checkCount(of: schema, is: count)
-        let state = DatasetState(name: schema.name, syncTimestamp: syncTimestamp, recordCount: count, unknownFields: unknown.sorted())
-        if role != nil { try record(state, path, in: transaction) }
-        return state
     }
 
     private func record(_ state: DatasetState, _ path: String, in transaction: LocalTransaction) throws {
