@@ -82,7 +82,7 @@ import Testing
             let error = try #require(throws: SyncError.self) { try SnapshotIndex.decode(text.prefix(length)) }
             #expect(error.format == .truncated || error.format == .damaged)
         }
-        #expect(throws: SyncError.self) { try SnapshotIndex.decode(text + Data("\n".utf8)) }
+        for bad in [text + Data("\n".utf8), Data("{}".utf8)] { #expect(throws: SyncError.self) { try SnapshotIndex.decode(bad) } }
     }
 
     @Test func entriesThatDoNotFitTogetherAreRefused() throws {

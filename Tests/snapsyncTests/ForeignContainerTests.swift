@@ -157,28 +157,11 @@ import Testing
         try scene.refuse("import plain.db --file all.json --add", exit: 66, saying: ["not set up for syncing"], watching: ["plain.db"])
     }
 
-    /// Files that are wrong, each with what the refusal says.
+    /// Files that are wrong, each with what the refusal says. ContainerReaderTests and FileImporterTests have others.
     private static let damaged: [(String, [String])] = [
         ("", ["it ends at byte 0"]),
-        ("[]", ["does not begin with '{'"]),
-        ("\u{FEFF}{}", ["byte order mark"]),
-        ("{}", ["none of the datasets buckets, notifications"]),
         (#"{"syncTimestamp":"2026-01-01T00:00:00Z","rooms":[]}"#, ["none of the datasets buckets, notifications"]),
-        (#"{"buckets":[]}"#, ["no syncTimestamp"]),
-        (#"{"syncTimestamp":"yesterday","buckets":[]}"#, ["syncTimestamp"]),
-        (#"{"syncTimestamp":"2026-02-30T00:00:00Z","buckets":[]}"#, ["syncTimestamp"]),
-        (#"{"syncTimestamp":"2026-01-01T00:00:00Z","buckets":[],"notifications":[]}"#, ["two datasets"]),
-        (#"{"syncTimestamp":"2026-01-01T00:00:00Z","buckets":[]} x"#, ["something follows"]),
-        (#"{"syncTimestamp":"2026-01-01T00:00:00Z","buckets":[],"buckets":[]}"#, ["stands twice"]),
-        (#"{"syncTimestamp":"2026-01-01T00:00:00Z","buckets":[{"id":"a","name":"A","createdAt":"x","updatedAt":"y"},]}"#, ["missing"]),
-        (#"{"syncTimestamp":"2026-01-01T00:00:00Z","buckets":[{"id":"a","name":"A","createdAt":"x"}]}"#, ["entity 0", "updatedAt"]),
         (#"{"syncTimestamp":"2026-01-01T00:00:00Z","buckets":[{"id":7,"name":"A","createdAt":"x","updatedAt":"y"}]}"#, ["entity 0", "column id"]),
-        (#"{"syncTimestamp":"2026-01-01T00:00:00Z","buckets":[{"id":"a","id":"b","name":"A","createdAt":"x","updatedAt":"y"}]}"#, ["entity 0", "twice"]),
-        (
-            #"{"syncTimestamp":"2026-01-01T00:00:00Z","buckets":[{"id":"a","name":"A","createdAt":"x","updatedAt":"y"},{"id":"a","name":"B","createdAt":"x","updatedAt":"y"}]}"#,
-            ["entity 1"]
-        ),
-        (#"{"syncTimestamp":"2026-01-01T00:00:00Z","buckets":[{"id":"a","name":"\ud800","createdAt":"x","updatedAt":"y"}]}"#, ["entity 0"]),
     ]
 
     @Test func filesThatAreWrongChangeNothing() throws {
@@ -189,12 +172,8 @@ import Testing
         }
         // The last good entity does not help the first bad one, and a cut gzip file is not a short one.
         let whole = try Gzip.compress(JSONEncoder().encode(Self.notifications))
-        for count in [1, 10, 17, whole.count / 2, whole.count - 8, whole.count - 1] {
-            try scene.scratch.write(whole.prefix(count), to: "cut.json.gz")
-            try scene.refuse("import phone.db --file cut.json.gz", exit: 65, saying: ["cut.json.gz"], watching: ["phone.db"])
-        }
-        try scene.scratch.write(whole + Data("tail".utf8), to: "tail.json.gz")
-        try scene.refuse("import phone.db --file tail.json.gz", exit: 65, saying: ["tail.json.gz"], watching: ["phone.db"])
+        try scene.scratch.write(whole.prefix(whole.count / 2), to: "cut.json.gz")
+        try scene.refuse("import phone.db --file cut.json.gz", exit: 65, saying: ["cut.json.gz"], watching: ["phone.db"])
         try scene.refuse("import phone.db --file nowhere.json", exit: 66, saying: ["nowhere.json", "cannot be opened"], watching: ["phone.db"])
     }
 }

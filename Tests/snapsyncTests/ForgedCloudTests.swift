@@ -9,12 +9,7 @@ import Testing
     @Test func pathsInACommitStayInTheirPlace() throws {
         let cloud = try DamagedCloud()
         for path in [
-            "../../../../../../../../etc/passwd", "/etc/passwd", "assets/notifications_data/../../zone.json",
-            "assets/buckets_data/00000000000000000001-0123abcd.json.gz",
-            "assets/notifications_data/00000000000000000009-0123abcd.json.gz", "assets/notifications_data/x.json.gz", "",
-            "assets//00000000000000000002-0123abcd.json.gz",
-            "assets/notifications_data/00000000000000000002-0123ABCD.json.gz", "assets/notifications_data/00000000000000000002-0123abcd.json.gz/x",
-            "\u{1B}]0;owned\u{07}",
+            "../../../../../../../../etc/passwd", "assets/buckets_data/00000000000000000001-0123abcd.json.gz", "\u{1B}]0;owned\u{07}",
         ] {
             try cloud.refuse(saying: [
                 "commits/00000000000000000002.json", "record notifications_data names an asset at a path that is not one of its own", "snapsync check",
@@ -27,36 +22,9 @@ import Testing
     @Test func impossibleCommitsAreRefused() throws {
         let cloud = try DamagedCloud()
         for (edit, says) in [
-            ("commit['saved'][0]['name'] = '../x'", "a record's name is not allowed"),
             ("commit['saved'][0]['name'] = 'a\\x1b[2J'", "a record's name is not allowed"),
-            ("commit['saved'][0]['type'] = '\\n'", "the type of record notifications_data is not allowed"),
-            ("commit['saved'].append(commit['saved'][0])", "a record stands in the commit twice"),
-            ("commit['deleted'] = ['notifications_data']", "a record stands in the commit twice"),
-            ("commit['device'] = 'phone\\x1b[31m'", "a name is not allowed"),
-            ("commit['number'] = 3", "another number than its name"),
-            ("commit['cloud'] = '00000000-0000-4000-8000-000000000000'", "another location or zone"),
-            ("commit['zone'] = 'public/ZentikSyncZone'", "another location or zone"),
-            ("commit['parent'] = 'x'", "the parent's hash is not one"),
-            ("commit['parent'] = '0' * 64", "parent"),
-            ("del commit['parent']", "the parent's hash is not one"),
-            ("commit['clock'] = '1999-01-01T00:00:00Z'", "the times are not possible"),
-            ("commit['timestamp'] = '2000-01-01T00:00:00Z'", "the times are not possible"),
-            ("commit['answered'] = {}", "the numbers of decided edits are not possible"),
-            ("commit['answered'] = {'watch': 0}", "the numbers of decided edits are not possible"),
             ("commit['answered'] = {'../watch': 5}", "the numbers of decided edits are not possible"),
-            ("commit['answered'] = {'watch': 1 << 63}", "the value is not allowed"),
-            ("commit['saved'] = 'none'", "saved: a value of another type is expected"),
-            ("del commit['nonce']", "'nonce' is missing"),
-            ("\(Self.asset)['size'] = -1", "an impossible size or hash"),
-            // Sizes are added up somewhere: none may make the sum too large for a number.
             ("\(Self.asset)['size'] = (1 << 63) - 1", "an impossible size or hash"),
-            ("\(Self.asset)['rawSize'] = (1 << 63) - 1", "an impossible size or hash"),
-            (
-                "commit['saved'][0]['fields']['changeFiles'] = {'type': 'list', 'value': [{'type': 'asset', 'value': dict(\(Self.asset), size=1 << 62)}] * 4}",
-                "an impossible size or hash"
-            ),
-            ("\(Self.asset)['sha256'] = 'zz'", "an impossible size or hash"),
-            ("\(Self.asset)['index']['size'] = 1 << 40", "an impossible size or hash"),
         ] as [(String, String)] {
             try cloud.refuse(saying: ["commits/00000000000000000002.json", says]) { _ in try CloudForgery.rewriteCommit(cloud.commitPath, edit) }
         }
@@ -69,12 +37,7 @@ import Testing
     @Test func recordsThatDoNotFitTheirAssetAreRefused() throws {
         let cloud = try DamagedCloud()
         for (edit, says) in [
-            ("del commit['saved'][0]['fields']['recordCount']", "lacks dataFile, syncTimestamp or recordCount"),
-            ("commit['saved'][0]['fields']['dataFile'] = {'type': 'string', 'value': 'x'}", "lacks dataFile, syncTimestamp or recordCount"),
-            ("commit['saved'][0]['fields']['recordCount']['value'] = (1 << 63) - 1", "lacks dataFile, syncTimestamp or recordCount"),
-            ("commit['saved'][0]['fields']['recordCount']['value'] = -1 << 63", "lacks dataFile, syncTimestamp or recordCount"),
             ("commit['saved'][0]['fields']['recordCount']['value'] = 21", "the block index does not fit the record and the file"),
-            ("commit['saved'][0]['fields']['syncTimestamp']['value'] = '2025-01-01T00:00:00Z'", "names another dataset or time than the record"),
             ("\(Self.asset)['rawSize'] += 1", "the block index does not fit the record and the file"),
             ("del \(Self.asset)['index']", "the asset has no block index"),
         ] as [(String, String)] {
@@ -100,18 +63,10 @@ import Testing
         }
         for (edit, says) in [
             ("index = index.replace('\"dataset\":\"notifications\"', '\"dataset\":\"buckets\"')", "does not fit the record"),
-            ("index = index.replace('\"recordCount\":20', '\"recordCount\":21')", "do not add up"),
             ("index = index.replace('\"count\":20', '\"count\":21').replace('\"recordCount\":20', '\"recordCount\":21')", "does not fit the record"),
             ("index = re.sub('\"firstKey\":\"[^\"]*\"', '\"firstKey\":\"0\"', index)", "its first key is not the one in the index"),
-            ("index = re.sub('\"offset\":0', '\"offset\":5', index)", "block index"),
-            ("index = re.sub('(\"length\":)([0-9]+)', lambda m: m[1] + str(int(m[2]) + 1), index)", "block index"),
-            ("index = re.sub('(\"rawLength\":)([0-9]{4,})', lambda m: m[1] + '99999999999999', index)", "block index"),
             ("index = re.sub('(\"rawSha256\":\")[0-9a-f]{64}', lambda m: m[1] + '0' * 64, index)", "hash"),
-            ("index = re.sub('(\"sha256\":\")[0-9a-f]{64}', lambda m: m[1] + '0' * 64, index)", "hash"),
             ("index = index.replace('\"type\":\"json\"', '\"type\":\"text\"')", "column attachments"),
-            ("index = index.replace('\\n', ' \\n')", "block index"),
-            ("index = '{}'", "block index"),
-            ("index = index + '\\n'", "block index"),
             ("index = '[' * 100000", "block index"),
         ] as [(String, String)] {
             let refusesOnlyInVerify = edit.contains("rawSha256") || edit.contains("\"text\"")
@@ -128,17 +83,10 @@ import Testing
             ofCommit: cloud.commitPath, record: "notifications_data", "blocks[0] = blocks[0].replace(b'\"title\":\"', b'\"title\":\"Forged ', 1)")
         try cloud.scene.succeed("check cloud --read-data")
         for (edit, says) in [
-            ("blocks[0] = blocks[0].replace(b'\"title\"', b'\"titel\"', 1)", "entity 0"),
-            ("blocks[0] = blocks[0].replace(b'\"title\":\"', b'\"title\":\"\\xff', 1)", "is not UTF-8"),
-            ("blocks[0] = blocks[0].replace(b'\"attachments\":', b'\"attachments\":{', 1)", "entity"),
             ("blocks[0] = b',\\n'.join(reversed(blocks[0].split(b',\\n')))", "does not come after"),
             ("blocks[0] = b',\\n'.join(blocks[0].split(b',\\n')[:-1])", "it holds 19 entities, and the index says 20"),
-            ("blocks[0] = blocks[0] + b',\\n' + blocks[0].split(b',\\n')[-1]", "does not come after"),
-            ("blocks[0] = blocks[0] + b' '", "block 0"),
-            ("blocks[0] = blocks[0] + b'\\x00' * 50_000_000", "block 0"),
             // Declares little, holds much: the buffer ends where the declaration does.
             ("raw_lengths[0] = len(blocks[0]); blocks[0] += b' ' * 30_000_000", "it holds more than the declared"),
-            ("raw_lengths[0] = len(blocks[0]) + 1000", "it holds less than the declared"),
             // Declares more than any block may hold.
             ("raw_lengths[0] = 10 ** 10", "block"),
         ] as [(String, String)] {

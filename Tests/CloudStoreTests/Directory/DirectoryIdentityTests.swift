@@ -117,6 +117,10 @@ import Testing
             await expectCloudError(.incompatibleVersion) { try await test.cloud.changes(since: nil, in: .standard) }
             await expectCloudError(.incompatibleVersion) { try await test.save(1, after: nil) }
         }
+        // A name that is none is damage.
+        let text = #"{"creator":"\u001b[2J","features":[],"formatVersion":1,"publishers":"one"}"#
+        try test.scratch.write(Array(text.utf8), to: "\(DirectoryUnderTest.zonePath)/zone.json")
+        await expectCloudError(.damaged) { try await test.cloud.changes(since: nil, in: .standard) }
     }
 
     @Test func anUnmountedDirectoryIsNotTouched() async throws {

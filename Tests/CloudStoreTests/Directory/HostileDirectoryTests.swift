@@ -136,17 +136,11 @@ import Testing
         #expect(try await test.save(3, after: tokens[1]).number == 3)
     }
 
-    @Test func anOversizedCommitIsNotRead() async throws {
-        let (test, tokens) = try await two()
-        let path = "\(commits)/\(twentyDigits(3)).json"
-        try test.scratch.write([], to: path)
-        #expect(truncate("\(test.scratch.path)/\(path)", 1 << 30) == 0)
-        await expectCloudError(.damaged) { try await test.cloud.changes(since: tokens[1], in: .standard) }
-    }
-
     @Test(arguments: [
         "../../../outside", "/etc/passwd", "assets/item/../../zone.json", "assets/../../x/00000000000000000001-0a1b2c3d.json.gz",
         "assets/other/00000000000000000001-0a1b2c3d.json.gz", "assets/item/00000000000000000003-0a1b2c3d.json.gz", "commits/00000000000000000001.json",
+        "assets/item/x.json.gz", "", "assets//00000000000000000002-0a1b2c3d.json.gz", "assets/item/00000000000000000002-0A1B2C3D.json.gz",
+        "assets/item/00000000000000000002-0a1b2c3d.json.gz/x",
     ])
     func aCommitWithAPathThatIsNotItsOwnIsDamage(_ path: String) async throws {
         let asset: [String: Any] = ["path": path, "size": 1, "rawSize": 1, "sha256": String(repeating: "0", count: 64)]
@@ -171,10 +165,38 @@ import Testing
         try await expectForged(.damaged) { $0["checkpoint"] = ["number": 2, "sha256": String(repeating: "0", count: 64)] }
         try await expectForged(.damaged) { $0["saved"] = [["name": "a", "type": "Item", "fields": ["f": ["type": "integer", "value": "5"]]]] }
         try await expectForged(.damaged) { $0["saved"] = [["name": "a", "type": "Item", "fields": ["f": ["type": "integer", "value": 1e30]]]] }
-        let small: [String: Any] = [
-            "path": "assets/a/00000000000000000002-0a1b2c3d.json.gz", "size": -1, "rawSize": 1, "sha256": String(repeating: "0", count: 64),
-        ]
-        try await expectForged(.damaged) { $0["saved"] = [["name": "a", "type": "Item", "fields": ["f": ["type": "asset", "value": small]]]] }
+        try await expectForged(.damaged) { $0["parent"] = "x" }
+        try await expectForged(.damaged) { $0["timestamp"] = "2000-01-01T00:00:00.000Z" }
+        try await expectForged(.damaged) { $0["device"] = "phone\u{1B}[31m" }
+        try await expectForged(.damaged) { $0["nonce"] = nil }
+        try await expectForged(.damaged) { $0["saved"] = "none" }
+        try await expectForged(.damaged) { $0["answered"] = [String: Int]() }
+        for number in [0, UInt64(Int64.max) + 1] { try await expectForged(.damaged) { $0["answered"] = ["watch": number] } }
+        try await expectForged(.damaged) { $0["answered"] = ["../watch": 5] }
+        try await expectForged(nil) { $0["answered"] = ["watch": 5] }
+    }
+
+    @Test func impossibleRecordsOfACommitAreDamage() async throws {
+        func saved(_ change: [String: Any] = [:], name: String = "a", type: String = "Item", count: Int = 1) -> [[String: Any]] {
+            let path = "assets/a/00000000000000000002-0a1b2c3d.json.gz", zeros = String(repeating: "0", count: 64)
+            let asset: [String: Any] = ["path": path, "size": 1, "rawSize": 1, "sha256": zeros, "index": ["size": 1, "sha256": zeros]]
+            let value: [String: Any] = ["type": "asset", "value": asset.merging(change) { $1 }]
+            return [["name": name, "type": type, "fields": ["f": ["type": "list", "value": Array(repeating: value, count: count)]]]]
+        }
+        try await expectForged(nil) { $0["saved"] = saved() }
+        try await expectForged(.damaged) { $0["saved"] = saved() + saved() }
+        try await expectForged(.damaged) { commit in
+            commit["saved"] = saved()
+            commit["deleted"] = ["a"]
+        }
+        for name in ["../x", "a\u{1B}[2J"] { try await expectForged(.damaged) { $0["saved"] = saved(name: name) } }
+        try await expectForged(.damaged) { $0["saved"] = saved(type: "\n") }
+        // Sizes are added up somewhere: none may make the sum too large for a number.
+        for size in [-1, Int.max] { try await expectForged(.damaged) { $0["saved"] = saved(["size": size]) } }
+        try await expectForged(.damaged) { $0["saved"] = saved(["rawSize": Int.max]) }
+        try await expectForged(.damaged) { $0["saved"] = saved(["size": 1 << 62], count: 4) }
+        try await expectForged(.damaged) { $0["saved"] = saved(["sha256": "zz"]) }
+        try await expectForged(.damaged) { $0["saved"] = saved(["index": ["size": 1 << 40, "sha256": String(repeating: "0", count: 64)]]) }
     }
 
     @Test func whatALaterVersionAddsIsIgnoredOrAsksForAnUpdate() async throws {
