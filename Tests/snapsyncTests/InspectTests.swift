@@ -100,8 +100,8 @@ import Testing
     }
 
     /// A local row differs from the version that was applied without being tracked. SnapshotInspectorTests has each way.
-    @Test(arguments: ["DELETE FROM notifications WHERE id = (SELECT max(id) FROM notifications)", "UPDATE buckets SET isOrphan = 1 - coalesce(isOrphan, 0)"])
-    func verifyLocalFindsWhatWasChangedBesides(sql: String) throws {
+    @Test func verifyLocalFindsWhatWasChangedBesides() throws {
+        let sql = "DELETE FROM notifications WHERE id = (SELECT max(id) FROM notifications)"
         let scene = try Scene.phoneAndWatch()
         let touched = try Scene.phoneAndWatch()
         // The same change as any program makes it is tracked, and no damage.
@@ -111,8 +111,7 @@ import Testing
         try scene.database("watch.db").run(SQLiteShell.untracked(sql))
         let run = try scene.run("check watch.db --local")
         #expect(run.status == 65, "\(run.text) \(run.errorText)")
-        let table = sql.contains("buckets SET") ? "buckets" : "notifications"
-        #expect((run.text + run.errorText).contains("watch.db, table \(table)"), "\(run.text) \(run.errorText)")
+        #expect((run.text + run.errorText).contains("watch.db, table notifications"), "\(run.text) \(run.errorText)")
         // The next import takes the whole version, whatever the row was.
         try scene.succeed("import watch.db")
         try scene.succeed("check watch.db --local")

@@ -142,20 +142,6 @@ import Testing
         // What comes back gets a key of the device's own range.
         #expect(try scene.database("b.db").query("SELECT count(*) FROM todo WHERE id >> 20 & 255 = 128") == "1")
     }
-
-    /// A peer of before there were ranges goes on, whatever its tables are.
-    @Test func sharedKeysAreAccepted() throws {
-        let scene = try scene()
-        for name in ["a", "b"] {
-            try scene.database("\(name).db").run(Self.plain)
-            #expect(
-                (try join(scene, name, "--shared-keys")["warnings"] as? [String])?.first?.contains("todo: SQLite gives new rows the next free integer") == true)
-            try scene.succeed("sync \(name).db")
-            try scene.database("\(name).db").run("INSERT INTO todo(text) VALUES('by \(name)')")
-        }
-        try scene.sync("a", "b", "a")
-        #expect(try scene.json("status b.db")["conflicts"] as? Int == 1)
-    }
 }
 
 extension SQLiteShell {

@@ -45,17 +45,6 @@ import Testing
         #expect(imported.contains("\n  notifications: 30 entities of 2"))
     }
 
-    @Test func assetsAreJSONThatOtherToolsRead() throws {
-        let scene = try Scene.phone(notifications: 40, buckets: 4)
-        let rows = try scene.database("phone.db").run("SELECT id, title, coalesce(body, '-') FROM notifications ORDER BY id")
-        let document = try Gzip.jsonTool(scene.scratch.path(scene.asset("notifications")))
-        let read = try Python.run(
-            "import json, sys\nfor n in json.load(sys.stdin)['notifications']: print(n['id'], n['title'], n.get('body', '-'), sep='|')", input: document)
-        #expect(read == rows)
-        let keys = try Python.run("import json, sys\nprint(list(json.load(sys.stdin)))", input: document)
-        #expect(keys == "['syncTimestamp', 'notifications']\n")
-    }
-
     @Test func assetsDecodeIntoTheContainers() throws {
         let scene = try Scene.phone(notifications: 60, buckets: 5)
         let buckets = try JSONDecoder().decode(BucketsDataContainer.self, from: Gzip.decompress(scene.scratch.path(scene.asset("buckets"))))
@@ -74,48 +63,6 @@ import Testing
         #expect(notifications.notifications.contains { !$0.attachments.isEmpty } && notifications.notifications.contains { $0.tapAction != nil })
         let names = try scene.database("phone.db").run("SELECT name FROM buckets ORDER BY id")
         #expect(buckets.buckets.map { $0.name + "\n" }.joined() == names)
-    }
-
-    @Test func bothDatasetsOfAnExportAreOneCommit() throws {
-        let scene = try Scene.phone()
-        let names = try FileManager.default.contentsOfDirectory(atPath: scene.scratch.path("\(Scene.zone)/commits"))
-        #expect(names == ["00000000000000000001.json"])
-        let saved = try Python.run(
-            """
-            import json, sys
-            for record in json.load(open(sys.argv[1]))['commit']['saved']:
-                fields = record['fields']
-                print(record['type'], record['name'], sorted(fields), fields['recordCount']['value'])
-            """, [scene.scratch.path(scene.newest("commits"))])
-        #expect(
-            saved == """
-                BucketsData buckets_data ['dataFile', 'recordCount', 'syncTimestamp'] 4
-                NotificationsData notifications_data ['dataFile', 'recordCount', 'syncTimestamp'] 30
-
-                """)
-    }
-
-    @Test func hashesInTheCommitAreThoseOfTheFiles() throws {
-        let scene = try Scene.phone()
-        let checked = try Python.run(
-            """
-            import hashlib, json, sys, gzip
-            zone = sys.argv[1]
-            def sha(data): return hashlib.sha256(data).hexdigest()
-            raw = open(zone + '/commits/00000000000000000001.json').read()
-            commit = json.loads(raw)
-            body = raw[len('{"commit":'):-len(',"sha256":""}') - 64]
-            assert sha(body.encode()) == commit['sha256']
-            for record in commit['commit']['saved']:
-                asset = record['fields']['dataFile']['value']
-                data = open(zone + '/' + asset['path'], 'rb').read()
-                assert (len(data), sha(data)) == (asset['size'], asset['sha256'])
-                assert len(gzip.decompress(data)) == asset['rawSize']
-                index = open(zone + '/' + asset['path'].replace('.json.gz', '.index.json'), 'rb').read()
-                assert (len(index), sha(index)) == (asset['index']['size'], asset['index']['sha256'])
-                print(record['name'])
-            """, [scene.scratch.path(Scene.zone)])
-        #expect(checked == "buckets_data\nnotifications_data\n")
     }
 
     @Test func exportWithNothingNewWritesNothing() throws {

@@ -121,24 +121,6 @@ import Testing
         #expect(try scene.value("SELECT count(*) FROM notifications", in: "laptop.db") == "11")
     }
 
-    @Test func aCopyOfAReaderTellsItsChangesUnderItsOwnName() throws {
-        let scene = try zone()
-        // A copy with a mark that neither has told yet; the one that syncs first keeps the name.
-        try edit(
-            scene, "watch.db", "PRAGMA wal_checkpoint; UPDATE notifications SET readAt = '2026-11-20T10:00:00Z' WHERE id = (SELECT min(id) FROM notifications)")
-        try edit(scene, "watch.db", "VACUUM INTO '\(scene.scratch.path("copy.db"))'")
-        try edit(scene, "desk.db", "UPDATE buckets SET name = 'desk'")
-        try scene.sync("desk", "watch")
-        let warned = try #require(try scene.json("sync copy.db")["imported"] as? [String: Any])
-        #expect((warned["warnings"] as? [String])?.first?.contains("another database has synced as watch") == true)
-        let messages = try scene.json("pending cloud")
-        #expect((messages["waiting"] as? [Any])?.count == 2 && messages["setAside"] as? [String] == [])
-        try scene.sync("laptop", "watch", "copy", "desk")
-        try expectSettled(scene)
-        #expect(try scene.contents("copy.db") == scene.contents("desk.db"))
-        #expect(try scene.json("pending copy.db")["sent"] as? [String] == [])
-    }
-
     @Test func aCopyOfTheWriterPinsNothingInItsName() throws {
         let scene = try Scene.phone()
         try edit(scene, "phone.db", "VACUUM INTO '\(scene.scratch.path("copy.db"))'")
@@ -181,24 +163,5 @@ import Testing
         for watch in watches { try watch.end() }
         for name in Self.all { try scene.succeed("sync \(name)") }
         try expectSettled(scene)
-    }
-
-    @Test func whoHasNotTurnedSyncOnMaySeeWhatItWouldDo() throws {
-        let scene = try zone()
-        try scene.succeed("config set watch.db sync off")
-        try edit(scene, "desk.db", "UPDATE buckets SET name = 'desk' WHERE id = (SELECT min(id) FROM buckets)")
-        try scene.sync("desk")
-        let before = try scene.cloudListing()
-        let plan = try scene.json("sync watch.db -n --out watch.plan")
-        #expect(plan["newestVersion"] as? Int == 2 && plan["version"] as? Int == 1)
-        #expect(plan["refusals"] as? [String] == ["sync is turned off; to turn it on: snapsync config set watch.db sync on"])
-        #expect(try scene.cloudListing() == before)
-        try scene.refuse("sync watch.db --plan watch.plan", exit: 78, saying: ["sync is turned off"], watching: ["watch.db"])
-        try scene.succeed("config set watch.db sync on --yes")
-        #expect(try scene.succeed("sync watch.db --plan watch.plan").hasPrefix("imported version 2\n"))
-        // Who may not sync is shown nothing.
-        try scene.scratch.write(#"{"isEntitled":false}"#, to: "licence.json")
-        try scene.succeed("config set watch.db entitlement licence.json")
-        try scene.refuse("sync watch.db -n", exit: 78, saying: ["this user is not entitled to sync"], watching: ["watch.db"])
     }
 }

@@ -4,37 +4,6 @@ import Testing
 
 /// Peers, by the built command: several devices that edit and publish in one zone.
 @Suite(.runsPrograms) struct PeerTests {
-    @Test func editsOfDifferentEntitiesAreAllKept() throws {
-        let scene = try Scene.deskAndLaptop()
-        #expect(try scene.contents("laptop.db") == scene.contents("desk.db"))
-        try scene.database("desk.db").run(
-            "UPDATE notifications SET title = 'desk' WHERE id = (SELECT min(id) FROM notifications); DELETE FROM buckets WHERE id = (SELECT max(id) FROM buckets)"
-        )
-        try scene.database("laptop.db").run("UPDATE notifications SET title = 'laptop' WHERE id = (SELECT max(id) FROM notifications)")
-        #expect(try scene.json("sync laptop.db")["imported"] == nil)
-        let report = try scene.json("sync desk.db")
-        #expect((report["imported"] as? [String: Any])?["version"] as? Int == 2 && (report["exported"] as? [String: Any])?["version"] as? Int == 3)
-        try scene.sync("laptop")
-        #expect(try scene.contents("laptop.db") == scene.contents("desk.db"))
-        #expect(try scene.database("laptop.db").run("SELECT count(*) FROM notifications WHERE title IN ('desk', 'laptop')") == "2\n")
-        #expect(try scene.database("laptop.db").run("SELECT count(*) FROM buckets") == "2\n")
-    }
-
-    @Test func ofTwoEditsOfOneEntityTheLaterWinsWhoeverSyncsFirst() throws {
-        for order in [["desk", "laptop"], ["laptop", "desk"]] {
-            let scene = try Scene.deskAndLaptop()
-            let edit = { (name: String, time: String) in
-                _ = try scene.database("\(name).db").run(
-                    "UPDATE notifications SET title = '\(name)', updatedAt = '\(time)' WHERE id = (SELECT min(id) FROM notifications)")
-            }
-            try edit("desk", "2026-11-20T10:00:00+02:00")
-            try edit("laptop", "2026-11-20T08:00:00.5Z")
-            for name in order + order { try scene.succeed("sync \(name).db") }
-            #expect(try scene.database("desk.db").run("SELECT title FROM notifications ORDER BY id LIMIT 1") == "laptop\n", "\(order)")
-            #expect(try scene.contents("laptop.db") == scene.contents("desk.db"))
-        }
-    }
-
     @Test func oneDirectionAtATime() throws {
         let scene = try Scene.deskAndLaptop()
         try scene.database("desk.db").run("UPDATE buckets SET name = 'desk'")
@@ -49,36 +18,13 @@ import Testing
         #expect(try scene.json("export laptop.db")["version"] as? Int == 3)
     }
 
-    @Test func whatWasChangedWhileATableWasRebuiltIsNotLost() throws {
-        let scene = try Scene.deskAndLaptop()
-        try scene.database("laptop.db").run("UPDATE buckets SET name = 'laptop' WHERE id = (SELECT max(id) FROM buckets)")
-        // A migration makes the table anew, and the triggers are gone with the old one; then the application goes on.
-        try scene.database("desk.db").run(
-            """
-            PRAGMA foreign_keys = OFF;
-            ALTER TABLE buckets RENAME TO old;
-            CREATE TABLE buckets(id TEXT PRIMARY KEY NOT NULL, name TEXT NOT NULL, description TEXT, color TEXT, iconUrl TEXT, createdAt TEXT NOT NULL, updatedAt TEXT NOT NULL, isOrphan INTEGER);
-            INSERT INTO buckets SELECT * FROM old;
-            DROP TABLE old;
-            UPDATE buckets SET name = 'desk', updatedAt = '2026-03-01T08:00:00Z' WHERE id = (SELECT min(id) FROM buckets);
-            INSERT INTO buckets VALUES('new', 'made on desk', NULL, NULL, NULL, '2026-03-01T08:00:00Z', '2026-03-01T08:00:00Z', NULL);
-            """)
-        try scene.sync("laptop")
-        #expect(try scene.succeed("sync desk.db").contains("the tracking of buckets was not as it should be"))
-        try scene.sync("laptop")
-        #expect(try scene.contents("laptop.db") == scene.contents("desk.db"))
-        #expect(
-            try scene.database("laptop.db").run(
-                "SELECT group_concat(name, ', ') FROM (SELECT name FROM buckets WHERE name IN ('desk', 'laptop', 'made on desk') ORDER BY name)")
-                == "desk, laptop, made on desk\n")
-    }
-
     @Test func zoneKeepsTheRuleThatItWasMadeWith() throws {
         let scene = try Scene.phone()
         try scene.succeed("generate desk.db --notifications 1 --buckets 1")
         try scene.refuse(
             "init desk.db cloud --peers --built-in --name desk", exit: 78,
             saying: ["its one publisher is the device phone", "snapsync join", "--zone"], watching: ["desk.db"])
+        try scene.refuse("init desk.db cloud --built-in --name desk", exit: 78, saying: ["its one publisher is the device phone"], watching: ["desk.db"])
         try scene.succeed("init desk.db cloud --peers --built-in --name desk --zone Team")
         try scene.sync("desk")
         // A writer may join a zone of peers; like them it imports first.
@@ -121,11 +67,35 @@ import Testing
         try scene.succeed("init desk.db home/share/cloud --peers --built-in --name desk")
     }
 
-    @Test func detachTakesEverythingOfAPeerOut() throws {
-        let scene = try Scene.deskAndLaptop()
-        try scene.database("laptop.db").run("UPDATE buckets SET name = 'laptop'")
-        try scene.sync("laptop")
-        try scene.succeed("detach laptop.db")
-        #expect(try scene.database("laptop.db").run("SELECT name FROM sqlite_schema WHERE name LIKE 'snapsync%'") == "")
+    // MARK: A folder that a tool replicates although nothing in it shows that
+
+    @Test func peerIsRefusedAndNothingIsMade() throws {
+        let scene = try Scene()
+        let run = try scene.run("init desk.db cloud --peers --built-in --replicated")
+        #expect(run.status == 78 && run.errorText.contains("--replicated says that a tool replicates this folder"), "\(run.errorText)")
+        #expect(run.errorText.contains("init without --peers"))
+        #expect(!scene.scratch.exists("cloud") && !scene.scratch.exists("desk.db"))
+    }
+
+    @Test func writerPublishesAloneAndDoctorKnowsWhy() throws {
+        let scene = try Scene()
+        try scene.succeed("generate phone.db --notifications 5 --buckets 2")
+        try scene.succeed("init phone.db cloud --built-in --name phone --replicated")
+        try scene.succeed("export phone.db")
+        let zone = String(decoding: try scene.scratch.read("\(Scene.zone)/zone.json"), as: UTF8.self)
+        #expect(zone.contains(#""publishers":"one""#))
+        try scene.expectFinding("notice", "replication", "phone.db", exit: 0, saying: ["init was told that a tool replicates the folder"])
+        try scene.succeed("join watch.db cloud --name watch --replicated")
+        try scene.succeed("import watch.db")
+        #expect(try scene.contents("watch.db") == scene.contents("phone.db"))
+    }
+
+    @Test func zoneOfPeersIsNotJoinedBySomeoneWhoSaysSo() throws {
+        let scene = try Scene()
+        try scene.succeed("init desk.db cloud --peers --built-in --name desk")
+        let listing = try scene.cloudListing()
+        let run = try scene.run("init late.db cloud --peers --built-in --name late --replicated")
+        #expect(run.status == 78 && run.errorText.contains("replicates this folder"), "\(run.errorText)")
+        #expect(try scene.cloudListing() == listing && !scene.scratch.exists("late.db"))
     }
 }

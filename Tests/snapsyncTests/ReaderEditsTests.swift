@@ -36,24 +36,6 @@ import Testing
         }
     }
 
-    /// Whoever edits a reader's row all the same is told where the edit is.
-    @Test func editOfATableThatReadersMayNotEditIsSaidToStay() throws {
-        let scene = try scene("--reader-edits none", readers: ["phone"])
-        try scene.database("phone.db").run("INSERT INTO tags VALUES('new', NULL)")
-        try scene.succeed("sync phone.db")
-        #expect(try scene.succeed("status phone.db").contains("1 changed since, kept here alone: readers may not edit it"))
-        #expect(try scene.succeed("pending phone.db").contains("  stays here: insert tags new: readers may not edit the table\n"))
-        let doctor = try scene.succeed("check phone.db")
-        #expect(doctor.contains("so no other device gets this") && doctor.contains("snapsync tables edits DB tags there"), "\(doctor)")
-        #expect(try scene.succeed("sync desk.db").contains("nothing new"))
-        // What the hint says.
-        try scene.succeed("tables edits desk.db tags")
-        for device in ["desk", "phone", "desk"] { try scene.succeed("sync \(device).db") }
-        #expect(try scene.value("SELECT count(*) FROM tags WHERE name = 'new'", in: "desk.db") == "1")
-        let datasets = try #require(try scene.json("status phone.db")["datasets"] as? [[String: Any]])
-        #expect(datasets.first { $0["name"] as? String == "tags" }?["changesStay"] as? Bool == false)
-    }
-
     private func contents(_ scene: Scene, _ database: String) throws -> String {
         try Self.tables.map { try scene.database(database).values(of: $0.0, orderedBy: $0.1) }.joined(separator: "\n")
     }
@@ -165,37 +147,6 @@ import Testing
         try expectSettled(scene, ["phone"])
     }
 
-    @Test func aMessageThatASyncToolBringsBackIsAppliedOnce() throws {
-        let scene = try scene(readers: ["phone"])
-        try scene.database("phone.db").run("UPDATE tasks SET title = 'sweep twice' WHERE title = 'sweep'")
-        try scene.succeed("sync phone.db")
-        let name = try #require(try mailbox(scene, of: "phone").first), path = "\(Scene.mainZone)/messages/phone/\(name)"
-        let bytes = try scene.scratch.read(path)
-        try scene.succeed("sync desk.db")
-        try scene.succeed("sync phone.db")
-        try scene.database("desk.db").run("UPDATE tasks SET title = 'the last word' WHERE title = 'sweep twice'")
-        try Data(bytes).write(to: URL(fileURLWithPath: scene.scratch.path(path)))
-        try scene.succeed("sync desk.db")
-        #expect(try scene.database("desk.db").run("SELECT title FROM tasks WHERE list = 'home' AND number = 1") == "the last word\n")
-        try scene.succeed("sync phone.db")
-        #expect(try contents(scene, "phone.db") == contents(scene, "desk.db"))
-    }
-
-    /// A new row whose UNIQUE value is taken waits outside of the tables, on every device, and comes in once the value is free.
-    @Test func aRowWhoseValueIsTakenWaitsUntilItIsFree() throws {
-        let scene = try scene(readers: ["phone"])
-        try scene.database("phone.db").run("INSERT INTO lists VALUES('club', 'Club', strftime('%Y-%m-%dT%H:%M:%fZ'))")
-        try scene.succeed("sync phone.db")
-        try scene.database("desk.db").run("INSERT INTO lists VALUES('other', 'Club', strftime('%Y-%m-%dT%H:%M:%fZ'))")
-        try round(scene, ["desk", "phone"])
-        for device in ["desk", "phone"] { #expect(try scene.database("\(device).db").run("SELECT id FROM lists WHERE name = 'Club'") == "other\n") }
-        try expectSettled(scene, ["phone"])
-        try scene.database("desk.db").run("DELETE FROM lists WHERE id = 'other'")
-        try round(scene, ["desk", "phone"])
-        for device in ["desk", "phone"] { #expect(try scene.database("\(device).db").run("SELECT id FROM lists WHERE name = 'Club'") == "club\n") }
-        try expectSettled(scene, ["phone"])
-    }
-
     @Test func aUniqueValueMovesFromADeletedRowToANewOne() throws {
         let scene = try scene(readers: ["phone"])
         try scene.database("phone.db").run(
@@ -234,6 +185,13 @@ import Testing
         #expect(!(try scene.succeed("sync phone.db")).contains("sent"))
         #expect(try mailbox(scene, of: "phone") == [])
         #expect(try scene.database("phone.db").run("SELECT color FROM tags WHERE name = 'later'") == "mine\n")
+        // Whoever edits all the same is told where the edit is.
+        #expect(try scene.succeed("status phone.db").contains("1 changed since, kept here alone: readers may not edit it"))
+        #expect(try scene.succeed("pending phone.db").contains("  stays here: update tags later: readers may not edit the table\n"))
+        let doctor = try scene.succeed("check phone.db")
+        #expect(doctor.contains("so no other device gets this") && doctor.contains("snapsync tables edits DB tags there"), "\(doctor)")
+        #expect(try scene.succeed("sync desk.db").contains("nothing new"))
+        // What the hint says.
         let said = try scene.succeed("tables edits desk.db tags,tasks")
         #expect(said.contains("tags: readers may add, change and delete rows") && said.contains("tasks: readers may"))
         try scene.succeed("sync desk.db")
@@ -244,6 +202,8 @@ import Testing
         try round(scene, ["desk", "phone"])
         #expect(try scene.database("desk.db").run("SELECT color FROM tags WHERE name = 'later'") == "mine\n")
         try expectSettled(scene, ["phone"])
+        let datasets = try #require(try scene.json("status phone.db")["datasets"] as? [[String: Any]])
+        #expect(datasets.first { $0["name"] as? String == "tags" }?["changesStay"] as? Bool == false)
         // And no longer: what is under way is refused, not forgotten.
         try scene.database("phone.db").run("UPDATE tags SET color = 'mine again' WHERE name = 'later'")
         try scene.succeed("sync phone.db")

@@ -194,24 +194,6 @@ import Testing
         #expect(try scene.scratch.read(third) == Data("{}".utf8))
     }
 
-    /// Killed anywhere on the way, a repair leaves the damaged file, none, or the whole one; the next one ends it.
-    @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/strace")), arguments: zip(["linkat", "renameat2", "linkat"], [1, 1, 3]))
-    func killedRepairIsEndedByTheNext(call: String, when: Int) throws {
-        let scene = try Scene.phone(notifications: 300, buckets: 3)
-        let asset = try scene.asset("notifications"), good = try scene.scratch.read(asset)
-        try scene.scratch.edit(asset) { for offset in [40, 50, 60] { $0[offset] ^= 0xFF } }
-        let run = try ProgramRun(
-            "strace",
-            [
-                "-f", "-o", "/dev/null", "-e", "trace=\(call)", "-e", "inject=\(call):signal=KILL:when=\(when)", BuiltCommand.path(), "repair", "phone.db",
-            ], in: scene.scratch.path)
-        let afterwards = try? scene.scratch.read(asset)
-        #expect(run.status != 0 || afterwards == good)
-        try scene.succeed("repair phone.db")
-        #expect(try scene.scratch.read(asset) == good && judge(scene) == [])
-        try scene.succeed("check cloud --all-versions")
-    }
-
     @Test func repairIsRefusedWhereNothingCanBeDone() throws {
         let scene = try Scene.phone(notifications: 20, buckets: 3)
         try scene.refuse("repair none.db", exit: 66, saying: ["there is no such database"], asJSONToo: true)

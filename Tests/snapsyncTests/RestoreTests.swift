@@ -216,6 +216,7 @@ import Testing
             "restore watch.db 1", exit: 78, saying: ["this device is a reader", "snapsync show watch.db DATASET --at N"],
             watching: ["watch.db"])
         try scene.refuse("undo watch.db", exit: 66, saying: ["nothing to undo"], watching: ["watch.db"])
+        try scene.refuse("export watch.db", exit: 64, saying: ["watch.db", "this device is a reader", "publish from the writer"], watching: ["watch.db"])
         try scene.refuse("export watch.db --replace --yes", exit: 78, saying: ["this device is a reader"], watching: ["watch.db"], asJSONToo: true)
     }
 }

@@ -4,13 +4,13 @@ import Testing
 
 /// What `init` puts in, what `detach` takes out, and where settings come from.
 @Suite(.runsPrograms) struct SetupTests {
-    @Test(arguments: ["writer", "reader"])
+    @Test(arguments: ["writer", "peer", "reader"])
     func detachRemovesEverythingOfOurs(role: String) throws {
         let scene = try Scene.phone()
         try scene.succeed("generate other.db --notifications 3 --buckets 1 --seed 5")
         try scene.database("other.db").run("CREATE INDEX mine ON notifications(title); CREATE TABLE notes(x); INSERT INTO notes VALUES('kept')")
         let (schema, notes) = try (scene.database("other.db").schema(), scene.database("other.db").run("SELECT * FROM notes"))
-        let (zone, tables) = role == "writer" ? ("Second", " --built-in") : ("ZentikSyncZone", "")
+        let (zone, tables) = role == "reader" ? ("ZentikSyncZone", "") : ("Second", " --built-in")
         try scene.succeed(Scene.setUp("other.db", as: role, "--name other --zone \(zone) --replace-local\(tables)"))
         #expect(try scene.database("other.db").schema() != schema)
         try scene.sync("other")
