@@ -338,5 +338,5 @@ class History:
 
 
 if __name__ == "__main__":
-    command, seed, count = series.arguments()
-    sys.exit(series.run(lambda number, folder: History(number, command, folder), seed, count, "histories with a second writer", "with a fault"))
+    command, seeds = series.arguments()
+    sys.exit(series.run(lambda number, folder: History(number, command, folder), seeds, "histories with a second writer", "with a fault"))

@@ -301,7 +301,7 @@ def literal(value):
 
 
 if __name__ == "__main__":
-    command, seed, count = series.arguments()
+    command, seeds = series.arguments()
     with tempfile.TemporaryDirectory() as folder:
         shim = clock.build(folder)
-        sys.exit(series.run(lambda number, folder: History(number, command, folder, shim), seed, count, "histories by the command", "differ from the model"))
+        sys.exit(series.run(lambda number, folder: History(number, command, folder, shim), seeds, "histories by the command", "differ from the model"))

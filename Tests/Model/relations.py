@@ -190,7 +190,7 @@ class Pair:
 
 
 if __name__ == "__main__":
-    command, seed, count = series.arguments()
+    command, seeds = series.arguments()
     with tempfile.TemporaryDirectory() as scratch, store(os.path.join(scratch, "store"), sys.argv[4:] == ["bucket"]) as bucket:
         shim = clock.build(scratch)
-        sys.exit(series.run(lambda number, folder: Pair(number, command, folder, shim, bucket(number)), seed, count, "pairs of histories", "differ"))
+        sys.exit(series.run(lambda number, folder: Pair(number, command, folder, shim, bucket(number)), seeds, "pairs of histories", "differ"))

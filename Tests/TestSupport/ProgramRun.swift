@@ -28,8 +28,10 @@ package struct ProgramRun: Sendable {
     }
 
     /// Runs a program that takes many seconds, without holding one of the few threads on which tests run.
-    package static func long(_ program: String, _ arguments: [String], in directory: String? = nil) async throws -> ProgramRun {
-        let running = try RunningProgram(program, arguments, in: directory)
+    package static func long(
+        _ program: String, _ arguments: [String], in directory: String? = nil, environment: [String: String] = [:]
+    ) async throws -> ProgramRun {
+        let running = try RunningProgram(program, arguments, in: directory, environment: environment)
         return try await withCheckedThrowingContinuation { ended in
             Thread.detachNewThread { ended.resume(with: Result { try running.wait() }) }
         }
