@@ -18,6 +18,12 @@ package enum BuiltCommand {
         return try ProgramRun(words[0], Array(words.dropFirst()), in: directory, environment: ["LLVM_PROFILE_FILE": "/dev/null"])
     }
 
+    /// Whether ``runAsNobody(_:in:)`` is possible: whether nobody may run the command where it was built.
+    package static let isForNobody: Bool = {
+        guard geteuid() == 0 else { return true }
+        return (try? runAsNobody(["--version"]))?.status == 0
+    }()
+
     /// Starts the command.
     package static func start(_ arguments: [String], in directory: String? = nil) throws -> RunningProgram {
         try RunningProgram(path(for: arguments), arguments, in: directory)

@@ -24,6 +24,14 @@ package struct TracedRun: Sendable {
     /// Whether this machine lets a program be traced.
     package static let isPossible = (try? ProgramRun("strace", ["-o", "/dev/null", "true"]))?.status == 0
 
+    /// Runs the command, and has the system kill it at a call or refuse the call.
+    ///
+    /// - Parameter fault: what strace injects: `signal=KILL:when=3`, `error=EIO`.
+    package static func injecting(_ fault: String, at call: String, _ arguments: [String], in directory: String) throws -> ProgramRun {
+        let words = ["-f", "-qq", "-o", "/dev/null", "-e", "trace=\(call)", "-e", "inject=\(call):\(fault)", try BuiltCommand.path()]
+        return try ProgramRun("strace", words + arguments, in: directory)
+    }
+
     /// Runs a program to its end.
     ///
     /// - Parameter calls: the names of the calls to watch, with commas between them.

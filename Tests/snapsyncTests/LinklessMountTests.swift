@@ -5,8 +5,7 @@ import Testing
 /// Mounts whose `link(2)` fails, as the built command meets them: some answer EIO, SMB answers EACCES for a share on FAT.
 @Suite(.runsPrograms, .enabled(if: TracedRun.isPossible, "strace is not installed, or may not trace here")) struct LinklessMountTests {
     private func run(_ line: String, failing calls: String, with error: String, _ scene: Scene) throws -> ProgramRun {
-        let words = ["-f", "-qq", "-o", "/dev/null", "-e", "trace=\(calls)", "-e", "inject=\(calls):error=\(error)", try BuiltCommand.path()]
-        return try ProgramRun("strace", words + line.split(separator: " ").map(String.init), in: scene.scratch.path)
+        try TracedRun.injecting("error=\(error)", at: calls, line.split(separator: " ").map(String.init), in: scene.scratch.path)
     }
 
     @Test(arguments: ["EIO", "EACCES"]) func filesArePutInPlaceByRenaming(error: String) throws {

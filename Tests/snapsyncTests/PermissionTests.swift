@@ -9,31 +9,25 @@ import Testing
         try BuiltCommand.runAsNobody(line.split(separator: " ").map(String.init), in: scene.scratch.path)
     }
 
-    /// Whether nobody may run the command where it was built.
-    private static let canDrop: Bool = {
-        guard geteuid() == 0 else { return true }
-        guard let path = try? BuiltCommand.path() else { return false }
-        return (try? ProgramRun("setpriv", ["--reuid=65534", "--regid=65534", "--clear-groups", path, "--version"]))?.status == 0
-    }()
-
     private func chmod(_ mode: String, _ name: String, in scene: Scene) throws {
         #expect(try ProgramRun("chmod", ["-R", mode, scene.scratch.path(name)]).status == 0)
     }
 
     /// A synced scene where everybody may do everything until something is taken away.
     private func openScene() throws -> Scene {
-        let scene = try Scene.phoneAndWatch()
-        try scene.markRead(2)
-        try scene.succeed("export phone.db")
-        try scene.markRead(1, from: 8)
-        // Out of WAL mode, for a WAL database is written even when it is read.
-        try scene.database("watch.db").run("PRAGMA journal_mode = DELETE")
+        let scene = try Scene.copy(of: "what nobody may write", from: .phoneAndWatch()) { scene in
+            try scene.markRead(2)
+            try scene.succeed("export phone.db")
+            try scene.markRead(1, from: 8)
+            // Out of WAL mode, for a WAL database is written even when it is read.
+            try scene.database("watch.db").run("PRAGMA journal_mode = DELETE")
+        }
         try chmod("a+rwX", "", in: scene)
         return scene
     }
 
-    @Test(.enabled(if: canDrop, "nobody may not run the built command"))
-    func readOnlyDatabaseIsReadAndNotWritten() throws {
+    @Test(.enabled(if: BuiltCommand.isForNobody, "nobody may not run the built command"))
+    func databaseThatMayNotBeUsedIsNamed() throws {
         let scene = try openScene()
         for (name, line) in [("watch.db", "import watch.db"), ("phone.db", "export phone.db"), ("watch.db", "detach watch.db")] {
             try chmod("a-w", name, in: scene)
@@ -44,25 +38,15 @@ import Testing
         }
         #expect(try runUnprivileged("status watch.db", in: scene).status == 0)
         #expect(try runUnprivileged("check watch.db --read-data", in: scene).status == 0)
-    }
-
-    @Test(.enabled(if: canDrop, "nobody may not run the built command"))
-    func unreadableDatabaseIsNotCalledMissing() throws {
-        let scene = try openScene()
+        // One that cannot be read is not called missing, and a folder that may not be written has no room for a lock.
+        try scene.scratch.write(scene.scratch.read("watch.db"), to: "locked/watch.db")
         try chmod("000", "watch.db", in: scene)
         Scene.checkRefusal(try runUnprivileged("import watch.db", in: scene), exit: 77, saying: ["watch.db", "check the owner and mode"])
-    }
-
-    @Test(.enabled(if: canDrop, "nobody may not run the built command"))
-    func folderThatMayNotBeWrittenHasNoRoomForALock() throws {
-        let scene = try openScene()
-        try scene.scratch.write(scene.scratch.read("watch.db"), to: "locked/watch.db")
         try chmod("a-w", "locked", in: scene)
-        let run = try runUnprivileged("import locked/watch.db", in: scene)
-        Scene.checkRefusal(run, exit: 77, saying: ["locked/watch.db", "check"])
+        Scene.checkRefusal(try runUnprivileged("import locked/watch.db", in: scene), exit: 77, saying: ["locked/watch.db", "check"])
     }
 
-    @Test(.enabled(if: canDrop, "nobody may not run the built command"))
+    @Test(.enabled(if: BuiltCommand.isForNobody, "nobody may not run the built command"))
     func doctorNamesWhatAPublisherMayNotWrite() throws {
         let scene = try openScene()
         try chmod("a-w", "cloud", in: scene)
@@ -76,7 +60,7 @@ import Testing
         #expect(try scene.cloudListing() == cloud)
     }
 
-    @Test(.enabled(if: canDrop, "nobody may not run the built command"))
+    @Test(.enabled(if: BuiltCommand.isForNobody, "nobody may not run the built command"))
     func cloudThatMayNotBeWrittenIsReadAndNotPublishedTo() throws {
         let scene = try openScene()
         try chmod("a-w", "cloud", in: scene)
@@ -92,7 +76,7 @@ import Testing
         #expect(try scene.cloudListing() == cloud)
     }
 
-    @Test(.enabled(if: canDrop, "nobody may not run the built command"))
+    @Test(.enabled(if: BuiltCommand.isForNobody, "nobody may not run the built command"))
     func cloudThatMayNotBeReadIsNotCalledDamaged() throws {
         let scene = try openScene()
         for name in ["cloud/cloud.json", try scene.newest("commits"), try scene.asset("notifications")] {

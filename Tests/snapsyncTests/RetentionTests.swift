@@ -87,10 +87,7 @@ import Testing
     func failureIsAWarningAndTheVersionStaysPublished() throws {
         let scene = try scene()
         try scene.markRead(1, from: 50)
-        let run = try ProgramRun(
-            "strace",
-            ["-f", "-o", "/dev/null", "-e", "trace=unlinkat", "-e", "inject=unlinkat:error=EACCES", BuiltCommand.path(), "sync", "phone.db", "--json"],
-            in: scene.scratch.path)
+        let run = try TracedRun.injecting("error=EACCES", at: "unlinkat", ["sync", "phone.db", "--json"], in: scene.scratch.path)
         #expect(run.status == 0, "\(run.errorText)")
         let report = try #require(try JSONSerialization.jsonObject(with: run.output) as? [String: Any])
         let exported = try #require(report["exported"] as? [String: Any])
