@@ -40,6 +40,18 @@ import Testing
     }
 
     @Test(arguments: [
+        ("CREATE TABLE items(id TEXT PRIMARY KEY)", "add the column"),
+        ("CREATE TABLE base(id TEXT PRIMARY KEY, name TEXT); CREATE VIEW items AS SELECT * FROM base", "name the table behind it"),
+        ("CREATE TABLE items(id TEXT PRIMARY KEY, name TEXT AS (id))", "take it out of the dataset file"),
+        ("CREATE TABLE items(id TEXT, name TEXT)", "a UNIQUE index"),
+        ("CREATE TABLE items(id TEXT COLLATE NOCASE PRIMARY KEY, name TEXT)", #"say "collation": "nocase""#),
+    ])
+    func aHintSaysWhatMendsTheTable(sql: String, hint: String) throws {
+        let error = try #require(throws: SyncError.self) { try shape(sql, namedItems()) }
+        #expect(error.hint?.contains(hint) == true, "\(error.hint ?? "")")
+    }
+
+    @Test(arguments: [
         ("CREATE TABLE items(id TEXT PRIMARY KEY, name TEXT)", true),
         ("CREATE TABLE items(id VARCHAR(36) UNIQUE, name TEXT)", true),
         ("CREATE TABLE items(row INTEGER PRIMARY KEY, id CLOB UNIQUE NOT NULL, name TEXT)", true),

@@ -71,4 +71,35 @@ import Testing
         let error = try #require(throws: (any Error).self) { try DatasetFile.decode(Data(bad.utf8)) }
         #expect(DatasetFile.explain(error).hasPrefix("datasets[0].columns[2].typ: the key is not known"))
     }
+
+    /// The words are those of docs/datasets.md, not Swift's.
+    @Test(arguments: [
+        (
+            "\"type\": \"real\"", "\"type\": \"float\"",
+            #"datasets[0].columns[2].type: "float" is not known; known are text, integer, real, boolean, json, blob"#
+        ),
+        ("\"key\": \"id\"", "\"key\": \"id\", \"merge\": \"mine\"", #"datasets[0].merge: "mine" is not known; known are replace, merge, single"#),
+        ("\"formatVersion\": 1", "\"formatVersion\": \"1\"", "formatVersion: an integer is expected"), ("\"formatVersion\": 1,", "", "formatVersion"),
+        ("\"formatVersion\": 1", "\"formatVersion\": 1.5", "does not fit"),
+        ("\"formatVersion\": 1", "\"formatVersion\": 2", "formatVersion 2, this program knows 1"),
+        ("\"key\": \"id\"", "\"key\": 5", "datasets[0].key: a string or an array of strings is expected"),
+        ("\"key\": \"id\"", "\"key\": null", "datasets[0].key: a string or an array of strings is expected"),
+        ("\"optional\": true", "\"optional\": 1", "true or false is expected"), ("\"key\": \"id\", ", "", #"the key "key" is missing"#),
+        ("\"key\": \"id\"", "\"key\": \"no\"", "the key is not among the columns"), ("\"key\": \"id\"", "\"key\": []", "the key has no column"),
+        ("\"key\": \"id\"", "\"key\": [\"id\", \"id\"]", "twice in the key"),
+        ("\"type\": \"integer\"", "\"type\": \"json\"", "a key column cannot be of type json"),
+        ("\"type\": \"integer\"", "\"type\": \"integer\", \"optional\": true", "the key cannot be optional"),
+        ("\"readings\"", "\"../x\"", "dataset name must be"), ("\"readings\"", "\"syncTimestamp\"", "taken by the format"),
+    ])
+    func aFaultIsExplainedInThePagesWords(part: String, replacement: String, says: String) throws {
+        let bad = good.replacingOccurrences(of: part, with: replacement)
+        let error = try #require(throws: (any Error).self) { try DatasetFile.decode(Data(bad.utf8)) }
+        let text = DatasetFile.explain(error)
+        #expect(text.contains(says) && !text.contains("Expected to decode") && !text.contains("Cannot initialize"), "\(text)")
+    }
+
+    @Test func aFileWithoutDatasetsIsExplained() throws {
+        let error = try #require(throws: (any Error).self) { try DatasetFile.decode(Data(#"{"formatVersion": 1, "datasets": []}"#.utf8)) }
+        #expect(DatasetFile.explain(error).contains("describes no dataset"))
+    }
 }

@@ -9,27 +9,11 @@ import Testing
           {"name": "id", "type": "text"}, {"name": "size", "type": "integer", "column": "squareMetres", "optional": true}]}]}
         """
 
-    /// What the table is instead, and what the refusal says of it.
+    /// What the table is instead, and what the refusal says of it. TableCheckTests has others.
     private static let mismatches: [(sql: String, says: [String])] = [
         ("", ["table rooms", "there is no such table"]),
         ("CREATE TABLE rooms(id TEXT PRIMARY KEY)", ["table rooms", "has no column squareMetres", "add the column"]),
-        (
-            "CREATE TABLE r(id TEXT PRIMARY KEY, squareMetres INT); CREATE VIEW rooms AS SELECT * FROM r",
-            ["table rooms", "it is a view", "name the table behind it"]
-        ),
-        ("CREATE TABLE rooms(id TEXT PRIMARY KEY, squareMetres INT AS (length(id)) STORED)", ["squareMetres is computed", "out of the dataset"]),
-        ("CREATE TABLE rooms(id TEXT PRIMARY KEY, squareMetres INT AS (length(id)))", ["squareMetres is computed"]),
-        (
-            "CREATE TABLE rooms(id TEXT PRIMARY KEY COLLATE NOCASE, squareMetres INT)",
-            ["key column id is compared by the collation NOCASE", #"say "collation": "nocase""#]
-        ),
-        ("CREATE TABLE rooms(id TEXT COLLATE RTRIM UNIQUE, squareMetres INT)", ["key column id is compared by the collation RTRIM"]),
         ("CREATE TABLE rooms(id TEXT, squareMetres INT)", ["key column id is not unique by itself", "UNIQUE index"]),
-        ("CREATE TABLE rooms(id TEXT, squareMetres INT, PRIMARY KEY(id, squareMetres))", ["key column id is not unique by itself"]),
-        ("CREATE TABLE rooms(id TEXT, squareMetres INT); CREATE INDEX i ON rooms(id)", ["key column id is not unique by itself"]),
-        ("CREATE TABLE rooms(id TEXT, squareMetres INT); CREATE UNIQUE INDEX i ON rooms(id) WHERE squareMetres > 1", ["key column id is not unique by itself"]),
-        ("CREATE TABLE rooms(id TEXT, squareMetres INT); CREATE UNIQUE INDEX i ON rooms(lower(id))", ["key column id is not unique by itself"]),
-        ("CREATE TABLE rooms(id TEXT, squareMetres INT); CREATE UNIQUE INDEX i ON rooms(id COLLATE NOCASE)", ["unique index of the key id compares by NOCASE"]),
         ("PRAGMA encoding = 'UTF-16le'; CREATE TABLE rooms(id TEXT PRIMARY KEY, squareMetres INT)", ["UTF-16", "make a UTF-8 copy"]),
     ]
 
@@ -100,32 +84,14 @@ import Testing
             watching: ["watch.db"])
     }
 
-    /// Dataset files, each with what is said.
+    /// Dataset files, each with what is said. DatasetFileTests has others.
     private static let files: [(text: String, says: [String])] = [
         ("", ["bad.json", "byte 0"]),
-        ("{}", ["formatVersion", "missing"]),
-        (#"{"formatVersion": 2, "datasets": []}"#, ["formatVersion 2, this program knows 1"]),
-        (#"{"formatVersion": 1, "datasets": []}"#, ["describes no dataset"]),
         (
             #"{"formatVersion": 1, "datasets": [{"name": "rooms", "key": "id", "columns": [{"name": "id"}], "colums": []}]}"#,
             ["datasets[0].colums", "the key is not known"]
         ),
         (#"{"formatVersion": 1, "datasets": [{"name": "rooms", "key": "id", "columns": [{"name": "id", "type": "uuid"}]}]}"#, ["datasets[0].columns[0].type"]),
-        (
-            #"{"formatVersion": 1, "datasets": [{"name": "rooms", "key": "no", "columns": [{"name": "id", "type": "text"}]}]}"#,
-            ["\"rooms\"", "the key is not among the columns"]
-        ),
-        (
-            #"{"formatVersion": 1, "datasets": [{"name": "rooms", "key": "id", "columns": [{"name": "id", "type": "json"}]}]}"#,
-            ["a key column cannot be of type json"]
-        ),
-        (
-            #"{"formatVersion": 1, "datasets": [{"name": "rooms", "key": "id", "columns": [{"name": "id", "type": "text", "optional": true}]}]}"#,
-            ["the key cannot be optional"]
-        ),
-        (#"{"formatVersion": 1, "datasets": [{"name": "../rooms", "key": "id", "columns": [{"name": "id", "type": "text"}]}]}"#, ["dataset name must be"]),
-        (#"{"formatVersion": 1, "datasets": [{"name": "syncTimestamp", "key": "id", "columns": [{"name": "id", "type": "text"}]}]}"#, ["taken by the format"]),
-        (#"{"formatVersion": 1, "formatVersion": 1, "datasets": []}"#, ["bad.json"]),
     ]
 
     @Test func datasetFilesThatAreWrongAreExplained() throws {

@@ -236,19 +236,4 @@ import Testing
         #expect(try scene.database("b.db").run("SELECT * FROM items; SELECT * FROM pairs") == "x\ny\np|1\nq|2\n")
         try scene.succeed("check cloud --all-versions")
     }
-
-    @Test func aDescriptionThatComparesOtherwiseThanTheTableIsRefused() throws {
-        let scene = try Scene()
-        try scene.database("a.db").run(Self.schema)
-        for (wrong, right, reason) in [
-            (#""collation": "nocase"}"#, #""collation": "binary"}"#, "compared by the collation NOCASE"),
-            (#"["post", "tag"]"#, #"["post"]"#, "not unique by itself"),
-            (#""key": "uuid""#, #""key": []"#, "the key has no column"),
-            (#"["at", "who"]"#, #"["at", "at"]"#, "twice in the key"),
-        ] {
-            try scene.scratch.write(Self.datasets.replacing(wrong, with: right), to: "wrong.json")
-            let refused = try scene.run("init a.db cloud --name a --datasets wrong.json")
-            #expect(refused.status == 78 && refused.errorText.contains(reason), "\(refused.status) \(refused.errorText)")
-        }
-    }
 }

@@ -98,33 +98,6 @@ import Testing
             """, [scene.newest("assets/tag_list", ".json.gz"), scene.newest("assets/readings_data", ".json.gz")], in: scene.scratch.path)
     }
 
-    @Test func recordsAreNamedAsTheDatasetFileSays() throws {
-        let scene = try scene()
-        try scene.database("plant.db").run("INSERT INTO labels VALUES('a', x'00')")
-        try scene.succeed("export plant.db")
-        let saved = try scene.json("log cloud")["versions"] as? [[String: Any]]
-        let records = (saved?.first?["saved"] as? [[String: Any]])?.map { $0["record"] as? String }
-        #expect(records == ["readings_data", "tag_list"])
-        #expect(try scene.succeed("show plant.db tags").contains("\n{\"tag\":\"a\",\"bytes\":\"AA==\"}\n],\"instants\":[{\"id\":"))
-    }
-
-    @Test func columnsOutsideTheDatasetStayWhereTheyAre() throws {
-        let scene = try scene()
-        try scene.database("plant.db").run("ALTER TABLE readings ADD COLUMN local TEXT; INSERT INTO readings(id, local) VALUES(1, 'mine')")
-        try scene.succeed("export plant.db")
-        try scene.database("office.db").run("ALTER TABLE readings ADD COLUMN local TEXT DEFAULT 'here'")
-        try scene.succeed("join office.db cloud --name office --datasets plant.json")
-        try scene.sync("office")
-        #expect(try scene.database("office.db").run("SELECT id, local FROM readings") == "1|here\n")
-        try scene.succeed("detach office.db")
-        try scene.database("office.db").run(
-            "DROP TABLE readings; CREATE TABLE readings(id INTEGER PRIMARY KEY, note TEXT, level REAL, anything, flag BOOLEAN, extra TEXT, raw BLOB, must TEXT NOT NULL)"
-        )
-        try scene.refuse(
-            "join office.db cloud --name office --take-over --datasets plant.json", exit: 78,
-            saying: ["office.db, table readings", "does not describe the column must, which is NOT NULL and has no default"], watching: ["office.db"])
-    }
-
     @Test func uniqueValuesMayMoveFromOneEntityToAnother() throws {
         let scene = try Scene()
         try scene.scratch.write(

@@ -71,19 +71,6 @@ import Testing
         #expect((try scene.json("tables app.db")["tables"] as? [Any])?.count == 4)
     }
 
-    @Test func reportHasTheFieldsOfThePage() throws {
-        let scene = try scene()
-        let report = try scene.json("tables describe app.db")
-        var seen: Set<String> = []
-        var own = report
-        let file = try #require(own.removeValue(forKey: "file") as? [String: Any])
-        own["file"] = [:] as [String: Any]
-        #expect(try CommandPage().differences(of: own, from: "tables describe --json", seen: &seen) == [])
-        #expect((file["datasets"] as? [Any])?.count == 4)
-        #expect((report["unfit"] as? [[String: Any]])?.first?["table"] as? String == "loose")
-        #expect(seen.isSuperset(of: ["tables[].timestamp", "unfit[].reasons", "leftOut[].column"]))
-    }
-
     @Test func tablesThatCannotTravelAreListedAtOnceAndNothingIsMade() throws {
         let scene = try scene()
         try scene.database("app.db").run(

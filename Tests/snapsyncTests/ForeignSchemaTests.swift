@@ -32,19 +32,6 @@ import Testing
         try scene.sync("a")
     }
 
-    /// NULL in the first column of a key is found at init, in any other one by the export.
-    @Test func nullInAKeyIsNamed() throws {
-        let scene = try Scene()
-        try scene.database("a.db").run(
-            "CREATE TABLE t(a TEXT, b TEXT, PRIMARY KEY(a, b)); INSERT INTO t VALUES('x', NULL); CREATE TABLE u(id TEXT PRIMARY KEY); INSERT INTO u VALUES(NULL)"
-        )
-        let run = try scene.run("init a.db cloud --name a")
-        #expect(run.status == 78 && run.errorText.contains("u: a row has NULL in the key column id"))
-        try scene.succeed("init a.db cloud --name a --tables t")
-        let sync = try scene.run("sync a.db")
-        #expect(sync.status == 65 && sync.errorText.contains("a column of the key is NULL"))
-    }
-
     /// One key column with every storage class, at a writer, a reader and a peer: rows come, change and go.
     @Test(arguments: ["", "BLOB", "NUMERIC"])
     func keysOfEveryStorageClassTravel(declared: String) throws {
@@ -135,11 +122,6 @@ import Testing
         try scene.succeed("join c.db cloud --name c")
         try scene.sync("c")
         #expect(try scene.database("c.db").run(Self.cardRows) == after)
-    }
-
-    @Test func valuesThatNoDeclarationNamesTravelWithTheFirstVersion() throws {
-        let scene = try scene("\(Self.cards); \(Self.misfits)")
-        try expectEqual(scene, Self.cardRows)
     }
 
     @Test func twoPeersWriteOtherValuesIntoColumnsAtOnce() throws {
