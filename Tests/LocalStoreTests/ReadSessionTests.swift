@@ -124,18 +124,6 @@ import Testing
         #expect(try scene.rows(of: schema) == new)
     }
 
-    @Test func readersOfTheDatabaseSeeTheOldRowsUntilAnImportCommits() throws {
-        let scene = try LocalScene(table)
-        let schema = try namedItems()
-        try scene.database.write { transaction in
-            let applier = try transaction.rows.replaceAll(of: schema)
-            #expect(try scene.app.run("SELECT id, name FROM items ORDER BY id") == "a|old\nb|old\n")
-            try send(new, to: applier)
-            #expect(try scene.app.run("SELECT id, name FROM items ORDER BY id") == "a|old\nb|old\n")
-        }
-        #expect(try scene.app.run("SELECT id, name FROM items ORDER BY id") == "a|new\nc|new\n")
-    }
-
     @Test func aReaderReadsWhatTheTransactionOfItsStateNotes() throws {
         let scene = try LocalScene(table)
         try scene.database.write { try $0.initialize(.example) }

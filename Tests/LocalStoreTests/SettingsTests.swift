@@ -42,19 +42,6 @@ import Testing
         #expect(try scene.app.dump() == before)
     }
 
-    @Test func detachTakesOutExactlyWhatWasPutIn() throws {
-        let scene = try LocalScene("CREATE TABLE notes(id INTEGER PRIMARY KEY, text TEXT); INSERT INTO notes VALUES(1, 'mine');")
-        let before = try scene.app.dump()
-        try scene.database.write { transaction in
-            try transaction.initialize(.example)
-            try transaction.state.setApplied(AppliedVersion(number: 3, hash: "ab"))
-            try transaction.datasetStates.set(DatasetState(name: "buckets", syncTimestamp: Instant(microseconds: 5), recordCount: 1, unknownFields: ["x"]))
-        }
-        #expect(try scene.app.dump() != before)
-        try scene.database.write { try $0.detach() }
-        #expect(try scene.app.dump() == before)
-    }
-
     @Test func stateComesBackAsItWasWritten() throws {
         let scene = try scene()
         let version = AppliedVersion(number: 42, hash: String(repeating: "0a", count: 32))

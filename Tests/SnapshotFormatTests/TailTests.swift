@@ -152,6 +152,17 @@ import Testing
         try refuse("{\"id\":7,\(at)}", "{\"id\":4,\(at)}", .outOfOrder)
         try refuse("{\"id\":2},", "{\"id\":2,\"deletedAt\":\"2026-11-21T07:32:00.250Z\"},")
         try refuse("2026-11-21T07:32:00.250Z", "2026-11-21T09:32:00.250Z")
+        let others = [full.replacing("\"deletedAt\"", with: "\"at\""), full.replacing("07:32", with: "24:32"), full + " "]
+        for bad in others + ["]}\n", "\n]}", "\n] }\n", "\n],}\n"] { #expect(throws: SyncError.self) { try read(bad, schema) } }
+        // A key of another kind than the column's, and runs of entities, which only a snapshot asset has.
+        let texts = try DatasetSchema(name: "d", table: "d", keys: ["k"], timestamp: nil, columns: [DatasetColumn("k", .text)])
+        for key in ["\"x\"", "1"] {
+            let deletion = "\n],\"deletions\":[{\"id\":\(key),\"deletedAt\":\"2026-11-21T07:32:00.250Z\"}]}\n"
+            #expect(((try? read(deletion, texts)) == nil) == (key == "1"))
+        }
+        let run = "\n],\"instants\":[{\"from\":2,\"to\":4,\(at)}]}\n"
+        _ = try read(run, schema)
+        #expect(throws: SyncError.self) { try read(run, schema, isChange: true) }
         // The order of the lists.
         try refuse("\"born\"", "\"instants\"")
         try refuse("\"instants\"", "\"born\"")

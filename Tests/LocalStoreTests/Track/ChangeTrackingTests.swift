@@ -40,55 +40,6 @@ import Testing
         #expect(try changes().count == 0)
     }
 
-    @Test(
-        arguments: [
-            ("INSERT INTO \"my things\" VALUES('d', NULL, 4, NULL)", ["d"]),
-            ("UPDATE \"my things\" SET slot = 9 WHERE id = 'a'", ["a"]),
-            ("UPDATE \"my things\" SET id = 'z' WHERE id = 'a'", ["a", "z"]),
-            ("DELETE FROM \"my things\"", ["a", "b", "c"]),
-            ("INSERT OR REPLACE INTO \"my things\" VALUES('a', NULL, 1, 'new')", ["a"]),
-            ("INSERT OR REPLACE INTO \"my things\" VALUES('d', NULL, 2, 'takes b''s slot')", ["b", "d"]),
-            ("INSERT OR IGNORE INTO \"my things\" VALUES('d', NULL, 2, 'is ignored')", []),
-            ("INSERT OR IGNORE INTO \"my things\" VALUES('a', NULL, 7, 'is ignored')", []),
-            ("UPDATE OR REPLACE \"my things\" SET slot = 2 WHERE id = 'a'", ["a", "b"]),
-            ("UPDATE OR IGNORE \"my things\" SET slot = 2 WHERE id = 'a'", []),
-            ("UPDATE OR REPLACE \"my things\" SET id = 'b' WHERE id = 'a'", ["a", "b"]),
-            ("INSERT INTO \"my things\" VALUES('a', NULL, 1, 'x') ON CONFLICT(id) DO UPDATE SET \"the \"\"name\"\"\" = excluded.\"the \"\"name\"\"\"", ["a"]),
-            ("BEGIN; DELETE FROM \"my things\"; ROLLBACK", []),
-            ("CREATE TABLE other(x); INSERT INTO other VALUES(1)", []),
-        ] as [(String, [String])])
-    func everyWayToChangeARowIsNoted(sql: String, keys: [String]) throws {
-        if sql.hasPrefix("BEGIN") { try application.inDatabase { try $0.execute(sql: sql) } } else { try run(sql) }
-        #expect(try touched() == Set(keys))
-        #expect(try changes().count == keys.count)
-        #expect(try changes().isComplete)
-    }
-
-    @Test func randomStatementsAreNotedExactly() throws {
-        for seed in UInt64(1)...150 {
-            var random = SeededGenerator(seed: seed)
-            let before = try contents()
-            var sql = ""
-            for _ in 0..<1 + random.below(5) {
-                let id = ["a", "b", "c", "d", "e"][random.below(5)], slot = random.below(6)
-                let conflict = ["", "OR REPLACE", "OR IGNORE"][random.below(3)]
-                switch random.below(4) {
-                case 0: sql = "INSERT \(conflict) INTO \"my things\" VALUES('\(id)', NULL, \(slot), 'n\(random.below(3))')"
-                case 1: sql = "UPDATE \(conflict) \"my things\" SET slot = \(slot) WHERE id = '\(id)'"
-                case 2: sql = "UPDATE \(conflict) \"my things\" SET id = '\(id)' WHERE slot = \(slot)"
-                default: sql = "DELETE FROM \"my things\" WHERE slot = \(slot)"
-                }
-                try? run(sql)
-            }
-            let after = try contents()
-            let different = Set(before.keys).union(after.keys).filter { before[$0] != after[$0] }
-            // Every difference is noted. What is noted and not different was changed and changed back.
-            #expect(try touched().isSuperset(of: different), "seed \(seed), last statement \(sql)")
-            try settle()
-            #expect(try changes().count == 0)
-        }
-    }
-
     private func contents() throws -> [String: [DatabaseValue]] {
         try application.read { db in
             try Dictionary(uniqueKeysWithValues: Row.fetchAll(db, sql: "SELECT * FROM \"my things\"").map { ($0[0] as String, Array($0.databaseValues)) })
@@ -194,6 +145,12 @@ import Testing
         #expect(try database.read { try $0.tracking.isInstalled([schema]) })
         try settle()
         #expect(try changes().isComplete)
+    }
+
+    @Test func theClockIsTheMillisecondOfTheStatement() throws {
+        for _ in 0..<70 { try run("UPDATE \"my things\" SET changed = strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), \"the \"\"name\"\"\" = random()") }
+        let wrong = "SELECT count(*) FROM snapsync_log WHERE stamp IS NOT NULL AND strftime('%Y-%m-%dT%H:%M:%f', clock / 1000.0, 'unixepoch') || 'Z' <> stamp"
+        #expect(try application.read { try Int.fetchOne($0, sql: wrong) } == 0)
     }
 
     @Test func untrackingLeavesNothing() throws {

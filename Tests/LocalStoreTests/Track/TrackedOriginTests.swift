@@ -9,38 +9,21 @@ import Testing
 
 /// What tracked changes say of the version that they were made on: how many entities come and go is known without counting rows.
 @Suite struct TrackedOriginTests {
-    private let scratch: ScratchDirectory
-    private let application: DatabaseQueue
-    private let database: LocalDatabase
-    private let schema: DatasetSchema
+    private let things: TrackedThings
+    private var schema: DatasetSchema { things.schema }
+    private var database: LocalDatabase { things.database }
+    private var application: DatabaseQueue { things.application }
 
     init() throws {
-        schema = try DatasetSchema(
-            name: "things", table: "things", keys: ["id"], timestamp: "changed",
-            columns: [DatasetColumn("id", .text), DatasetColumn("changed", .text, isOptional: true), DatasetColumn("slot", .integer, isOptional: true)])
-        scratch = try ScratchDirectory()
-        let path = scratch.path("origins.db")
-        application = try DatabaseQueue(path: path)
-        try application.write { db in
-            try db.execute(
-                sql: """
-                    CREATE TABLE things(id TEXT PRIMARY KEY NOT NULL, changed TEXT, slot INTEGER UNIQUE);
-                    INSERT INTO things VALUES('a', '2026-01-01T00:00:00Z', 1), ('b', NULL, 2), ('c', 'not a time', 3);
-                    """)
-        }
-        database = try LocalDatabase(path: path)
-        let schema = schema
-        _ = try database.write { try $0.tracking.install([schema]) }
-        try settle()
+        things = try TrackedThings(
+            "CREATE TABLE things(id TEXT PRIMARY KEY NOT NULL, changed TEXT, slot INTEGER UNIQUE)",
+            schema: DatasetSchema(
+                name: "things", table: "things", keys: ["id"], timestamp: "changed",
+                columns: [DatasetColumn("id", .text), DatasetColumn("changed", .text, isOptional: true), DatasetColumn("slot", .integer, isOptional: true)]),
+            rows: "('a', '2026-01-01T00:00:00Z', 1), ('b', NULL, 2), ('c', 'not a time', 3)")
     }
 
-    private func settle() throws {
-        try database.write { transaction in
-            try transaction.changeLog.consolidate(of: [schema])
-            try transaction.changeLog.acknowledge(
-                of: schema, upTo: transaction.changeLog.summary(of: schema).lastSequence, settling: transaction.changeLog.doubt(of: schema))
-        }
-    }
+    private func settle() throws { try things.settle() }
 
     private func keys() throws -> Set<String> { try application.read { try Set(String.fetchAll($0, sql: "SELECT id FROM things")) } }
 

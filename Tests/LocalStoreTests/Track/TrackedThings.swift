@@ -3,6 +3,7 @@ import GRDB
 import LocalStore
 import LocalTables
 import SnapshotModel
+import StrictText
 import TestSupport
 
 /// A tracked table with awkward names and a second unique column, and a connection of another program's to it.
@@ -16,24 +17,23 @@ struct TrackedThings {
 
     /// - Parameter rows: the rows that are there before anything is tracked, as SQL.
     init(rows: String) throws {
-        schema = try DatasetSchema(
-            name: "things", table: "my things", keys: ["id"], timestamp: "changed",
-            columns: [
-                DatasetColumn("id", .text), DatasetColumn("changed", .text, isOptional: true), DatasetColumn("slot", .integer, isOptional: true),
-                DatasetColumn("name", .text, column: "the \"name\"", isOptional: true),
-            ])
+        try self.init(
+            #"CREATE TABLE "my things"(id TEXT PRIMARY KEY NOT NULL, changed TEXT, slot INTEGER UNIQUE, "the ""name""" TEXT)"#,
+            schema: DatasetSchema(
+                name: "things", table: "my things", keys: ["id"], timestamp: "changed",
+                columns: [
+                    DatasetColumn("id", .text), DatasetColumn("changed", .text, isOptional: true), DatasetColumn("slot", .integer, isOptional: true),
+                    DatasetColumn("name", .text, column: "the \"name\"", isOptional: true),
+                ]), rows: rows)
+    }
+
+    init(_ table: String, schema: DatasetSchema, rows: String) throws {
+        self.schema = schema
         scratch = try ScratchDirectory()
         let path = scratch.path("things.db")
         application = try DatabaseQueue(path: path)
-        try application.write { db in
-            try db.execute(
-                sql: #"""
-                    CREATE TABLE "my things"(id TEXT PRIMARY KEY NOT NULL, changed TEXT, slot INTEGER UNIQUE, "the ""name""" TEXT);
-                    INSERT INTO "my things" VALUES\#(rows);
-                    """#)
-        }
+        try application.write { try $0.execute(sql: "\(table); INSERT INTO \(schema.table.sqlIdentifier) VALUES\(rows)") }
         database = try LocalDatabase(path: path)
-        let schema = schema
         mended = try database.write { try $0.tracking.install([schema]) }
         try settle()
     }

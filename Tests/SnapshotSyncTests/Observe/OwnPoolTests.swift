@@ -150,20 +150,6 @@ import Testing
         #expect(try await pool.read { try String.fetchAll($0, sql: "SELECT id FROM buckets ORDER BY id") } == ["one", "two"])
     }
 
-    @Test func importCascadesIntoNothingThatComesBack() async throws {
-        let application = try await Application()
-        let pool = try DatabasePool(path: application.path)
-        try await pool.write { try $0.execute(sql: "CREATE TABLE pins(bucket TEXT REFERENCES buckets(id) ON DELETE CASCADE)") }
-        let engine = try SyncEngine(database: pool, cloud: application.cloud)
-        try await application.publish(Application.bucket("one") + Application.bucket("two"))
-        _ = try await engine.sync()
-        try await pool.write { try $0.execute(sql: "INSERT INTO pins VALUES('one'), ('two')") }
-        try await application.publish(
-            "UPDATE buckets SET name = 'New', updatedAt = '2026-01-02T00:00:00Z' WHERE id = 'one'; DELETE FROM buckets WHERE id = 'two'")
-        _ = try await engine.sync()
-        #expect(try await pool.read { try String.fetchAll($0, sql: "SELECT bucket FROM pins") } == ["one"])
-    }
-
     @Test func databaseInMemoryAndTemporaryNamesAreRefused() async throws {
         let application = try await Application()
         #expect { try SyncEngine(database: DatabaseQueue(), cloud: application.cloud) } throws: { "\($0)".contains("not a file") }
