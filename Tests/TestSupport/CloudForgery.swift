@@ -92,16 +92,17 @@ package enum CloudForgery {
                 """, [path, "\(days)"])
     }
 
-    /// Makes a device's report another device's.
-    package static func renameReport(_ path: String, to device: String) throws {
+    /// Writes a device's report to other paths, as that of other devices.
+    package static func copyReport(_ path: String, as reports: [(device: String, path: String)]) throws {
         try Python.run(
             common + """
 
                 report = json.load(open(sys.argv[1], encoding='utf-8'))['report']
-                report['device'] = sys.argv[2]
-                body = json.dumps(report, sort_keys=True, separators=(',', ':'), ensure_ascii=False)
-                open(sys.argv[1], 'w', encoding='utf-8').write('{"report":' + body + ',"sha256":"' + sha(body) + '"}')
-                """, [path, device])
+                for report['device'], path in zip(sys.argv[2::2], sys.argv[3::2]):
+                    body = json.dumps(report, sort_keys=True, separators=(',', ':'), ensure_ascii=False)
+                    os.makedirs(os.path.dirname(path), exist_ok=True)
+                    with open(path, 'w', encoding='utf-8') as file: file.write('{"report":' + body + ',"sha256":"' + sha(body) + '"}')
+                """, [path] + reports.flatMap { [$0.device, $0.path] })
     }
 
     private static let common = """

@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ["cloud.json", "zone.json", "commit", "asset", "index"], Sample.of([0, 0.5, 0.99], oneIn: 2))
+    @Test(arguments: ["cloud.json", "zone.json", "commit", "asset", "index"], Sample.of([0.5, 0, 0.99], oneIn: 3))
     func beginningOfAFileIsWaitedForWhileItIsYoung(kind: String, share: Double) throws {
         let scene = try Scene.phoneAndWatch()
         let before = try scene.contents("watch.db")

@@ -194,7 +194,9 @@ import Testing
         let scene = try Self.shops()
         try scene.database("app.db").run("CREATE VIEW today AS SELECT id, strftime('%s', 'now') AS at FROM orders")
         let before = try (scene.cloudListing(), scene.database("app.db").run(".dump"), scene.database("shop7.db").run(".dump"))
-        for words in ["init new.db cloud --zone new --source app.db --from", "tables add shop7.db other --from", "tables add shop7.db orders --from"] {
+        // Every way takes the query through the same check, so one query is tried by all of them.
+        let ways = ["tables add shop7.db other --from", "init new.db cloud --zone new --source app.db --from", "tables add shop7.db orders --from"]
+        for words in query.hasPrefix("DELETE") ? ways[...] : ways[..<1] {
             let run = try scene.audience(run: words, words.hasPrefix("init") ? "other=\(query)" : query)
             // Of a table that readers edit, it says first that the rows of such a query are not theirs to edit.
             let isSaid = run.errorText.contains(reason) || words.contains("orders") && run.errorText.contains("the rows of this query cannot be edited")

@@ -26,16 +26,20 @@ import Testing
 
         /// Puts this in the place of what was moved to `original`.
         func put(at path: String, for original: String) throws {
-            let text =
-                switch self {
-                case .link: "os.symlink(sys.argv[2], sys.argv[1])"
-                case .fifo: "os.mkfifo(sys.argv[1])"
-                case .folder: "os.mkdir(sys.argv[1]) if os.path.isfile(sys.argv[2]) else open(sys.argv[1], 'w').close()"
-                // A path of a socket is short, so it is made from within its directory.
-                case .socket: "os.chdir(os.path.dirname(sys.argv[1])); socket.socket(socket.AF_UNIX).bind(os.path.basename(sys.argv[1]))"
-                case .device: "os.mknod(sys.argv[1], 0o600 | stat.S_IFCHR, os.makedev(1, 5)) if os.geteuid() == 0 else os.mkfifo(sys.argv[1])"
-                }
-            try Python.run("import os, socket, stat, sys\n" + text, [path, original])
+            var isFolder: ObjCBool = false
+            _ = FileManager.default.fileExists(atPath: original, isDirectory: &isFolder)
+            switch self {
+            case .link: try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: original)
+            case .fifo: #expect(mkfifo(path, 0o600) == 0)
+            case .folder where isFolder.boolValue: try Data().write(to: URL(fileURLWithPath: path))
+            case .folder: try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+            // A path of a socket is short, so it is made from within its directory.
+            case .socket:
+                try Python.run(
+                    "import os, socket, sys; os.chdir(os.path.dirname(sys.argv[1])); socket.socket(socket.AF_UNIX).bind(os.path.basename(sys.argv[1]))", [path])
+            // The zero device.
+            case .device: #expect((geteuid() == 0 ? mknod(path, 0o600 | S_IFCHR, 1 << 8 | 5) : mkfifo(path, 0o600)) == 0)
+            }
         }
     }
 

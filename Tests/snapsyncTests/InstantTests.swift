@@ -171,35 +171,27 @@ import Testing
         try expectIdle(scene, "a")
     }
 
-    @Test func twoEditsOfRowsFromBeforeInitAreDecidedByTheirTime() throws {
-        try expectTheLaterEditWins(scene(.date, roles: [("a", "peer"), ("b", "peer")], rows: "INSERT INTO n VALUES \(Self.future)"))
-    }
-
-    @Test func rowsThatAJoiningPeerBringsAreNotFromTheFuture() throws {
-        let scene = try scene(.date, roles: [("a", "peer")])
-        try scene.database("b.db").run("CREATE TABLE n(id TEXT PRIMARY KEY NOT NULL, v TEXT NOT NULL, ts TEXT NOT NULL); INSERT INTO n VALUES \(Self.future)")
-        try scene.succeed("init b.db cloud --peers --name b --datasets ds.json")
-        try scene.sync("b", "a")
-        #expect(try !tail(scene).contains("9999"))
-        try expectTheLaterEditWins(scene)
-    }
-
-    @Test func aChangedKeyIsNotFromTheFuture() throws {
-        let scene = try scene(.date, roles: [("a", "peer"), ("b", "peer")])
-        try scene.database("a.db").run("INSERT INTO n VALUES \(Self.future)")
-        try scene.sync("a", "b")
-        try scene.database("a.db").run("UPDATE n SET id = 'x' || id")
-        try scene.sync("a", "b")
-        #expect(try !tail(scene).contains("9999"))
-        try expectTheLaterEditWins(scene)
-    }
-
-    @Test func aContainerFromElsewhereIsNotFromTheFuture() throws {
-        let scene = try scene(.date, roles: [("a", "peer"), ("b", "peer")])
-        let entities = "{\"id\":\"k1\",\"v\":\"x\",\"ts\":\"9999-12-31T00:00:00Z\"}"
-        try scene.scratch.write("{\"syncTimestamp\":\"2026-11-21T00:00:00Z\",\"n\":[\(entities)]}", to: "elsewhere.json")
-        try scene.succeed("import a.db --file elsewhere.json --accept-older")
-        try scene.sync("a", "b")
+    /// Two edits of rows from before `init` are decided by their time, too.
+    @Test(arguments: ["before init", "a joining peer", "a changed key", "a file"]) func noRowIsFromTheFuture(source: String) throws {
+        let hasRows = source == "before init", insert = "INSERT INTO n VALUES \(Self.future)"
+        let scene = try scene(.date, roles: source == "a joining peer" ? [("a", "peer")] : [("a", "peer"), ("b", "peer")], rows: hasRows ? insert : "")
+        switch source {
+        case "a joining peer":
+            try scene.database("b.db").run("CREATE TABLE n(id TEXT PRIMARY KEY NOT NULL, v TEXT NOT NULL, ts TEXT NOT NULL); \(insert)")
+            try scene.succeed("init b.db cloud --peers --name b --datasets ds.json")
+            try scene.sync("b", "a")
+        case "a changed key":
+            try scene.database("a.db").run(insert)
+            try scene.sync("a", "b")
+            try scene.database("a.db").run("UPDATE n SET id = 'x' || id")
+            try scene.sync("a", "b")
+        case "a file":
+            let entities = "{\"id\":\"k1\",\"v\":\"x\",\"ts\":\"9999-12-31T00:00:00Z\"}"
+            try scene.scratch.write("{\"syncTimestamp\":\"2026-11-21T00:00:00Z\",\"n\":[\(entities)]}", to: "elsewhere.json")
+            try scene.succeed("import a.db --file elsewhere.json --accept-older")
+            try scene.sync("a", "b")
+        default: break
+        }
         #expect(try !tail(scene).contains("9999"))
         try expectTheLaterEditWins(scene)
     }

@@ -160,9 +160,11 @@ import Testing
     /// A journal entry is kept in a file by `detach`, whichever of the other tables is gone.
     @Test func oneMissingTableOfSnapsyncStopsNothingForGood() throws {
         for table in ["settings", "state", "datasets", "tracking", "log", "changes", "tombstones", "instants", "held", "waiting"] {
-            let scene = try pair("CREATE TABLE t(id TEXT PRIMARY KEY NOT NULL, v TEXT); INSERT INTO t VALUES('1', 'x')", role: "peer")
-            for name in ["a", "b"] { try scene.database("\(name).db").run("UPDATE t SET v = 'of \(name)'") }
-            for name in ["a", "b", "a"] { try scene.succeed("sync \(name).db") }
+            let rows = "CREATE TABLE t(id TEXT PRIMARY KEY NOT NULL, v TEXT); INSERT INTO t VALUES('1', 'x')"
+            let scene = try Scene.copy(of: "a conflict of peers that edit t", from: pair(rows, role: "peer")) { scene in
+                for name in ["a", "b"] { try scene.database("\(name).db").run("UPDATE t SET v = 'of \(name)'") }
+                for name in ["a", "b", "a"] { try scene.succeed("sync \(name).db") }
+            }
             let loser = try ["a", "b"].first { try scene.succeed("conflicts \($0).db").contains("of ") } ?? "none"
             try scene.database("\(loser).db").run("DROP TABLE snapsync_\(table)")
             let run = try scene.run("sync \(loser).db")

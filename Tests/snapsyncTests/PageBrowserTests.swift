@@ -57,7 +57,7 @@ import Testing
         try open("shop.db", as: "hostile-database", saying: [Self.evil[1]])
         // A commit or a report whose device has such a name is refused whole; the page says so.
         let report = scene.scratch.path(try scene.newest("devices/shop"))
-        try CloudForgery.renameReport(report, to: "<img src=x onerror=hacked8=1>")
+        try CloudForgery.copyReport(report, as: [("<img src=x onerror=hacked8=1>", report)])
         try CloudForgery.rewriteCommit(scene.scratch.path(try scene.newest("commits")), "commit['device'] = '<script>hacked7=1</script>'")
         try open("shop.db --also cloud", as: "forged", saying: ["error", "a name is not allowed"])
     }

@@ -28,25 +28,28 @@ import Testing
         try BuiltCommand.run(words, in: scene.scratch.path, environment: environment)
     }
 
-    /// Runs a statement on a version and on the database, and compares every value and its type.
-    private func compare(_ scene: Scene, _ sql: String) throws {
+    /// Runs statements on a version and on the database, and compares every value and its type.
+    private func compare(_ scene: Scene, _ statements: [String]) throws {
         let judge = try Python.run(
             """
             import base64, json, sqlite3, sys
             def value(v):
                 if isinstance(v, bytes): return {'base64': base64.b64encode(v).decode()}
                 return {'real': 'Infinity'} if v == float('inf') else v
-            rows = sqlite3.connect('a.db').execute(sys.argv[1])
-            print(json.dumps([[value(v) for v in row] for row in rows], ensure_ascii=False))
-            """, [sql], in: scene.scratch.path)
-        let run = try run(scene, "query", "cloud", sql, "--json")
-        let found = try #require(try JSONSerialization.jsonObject(with: run.output) as? [String: Any], "\(sql): \(run.errorText)")
-        #expect(found["rows"] as? NSArray == (try JSONSerialization.jsonObject(with: Data(judge.utf8)) as? NSArray), "\(sql): \(run.text)")
+            for sql in sys.argv[1:]:
+                print(json.dumps([[value(v) for v in row] for row in sqlite3.connect('a.db').execute(sql)], ensure_ascii=False))
+            """, statements, in: scene.scratch.path)
+        let wanted = judge.split(separator: "\n")
+        try #require(wanted.count == statements.count)
+        for (sql, rows) in zip(statements, wanted) {
+            let run = try run(scene, "query", "cloud", sql, "--json")
+            let found = try #require(try JSONSerialization.jsonObject(with: run.output) as? [String: Any], "\(sql): \(run.errorText)")
+            #expect(found["rows"] as? NSArray == (try JSONSerialization.jsonObject(with: Data(rows.utf8)) as? NSArray), "\(sql): \(run.text)")
+        }
     }
 
     @Test func statementsGiveWhatTheDatabaseGives() throws {
-        let scene = try Self.made()
-        for sql in [
+        let statements = [
             "SELECT * FROM notes ORDER BY id", "SELECT * FROM lines ORDER BY order_id DESC, line LIMIT 9", "SELECT * FROM users ORDER BY login",
             "SELECT count(*) FROM lines", "SELECT count(*), max(n) FROM \"empty table\"", "SELECT typeof(k), v FROM loose ORDER BY k",
             // Keys, as the column's affinity and collation compare them.
@@ -63,7 +66,8 @@ import Testing
             "SELECT l.item, n.title FROM notes n JOIN lines l ON l.order_id = n.id ORDER BY 1",
             "SELECT count(*) FROM lines a JOIN lines b ON b.order_id = a.order_id AND b.line = 3 - a.line",
             "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 5) SELECT n, (SELECT count(*) FROM lines WHERE order_id = n) FROM c",
-        ] { try compare(scene, sql) }
+        ]
+        try compare(Self.made(), statements)
     }
 
     @Test func formsShowEachKindOfValue() throws {

@@ -19,16 +19,15 @@ import Testing
 
     @Test func statusCountsTheDevicesThatHaveTheNewestData() throws {
         let scene = try Scene.phoneAndWatch()
-        let reports = "\(Scene.zone)/devices"
-        func device(_ name: String, like other: String) throws {
-            let file = try #require(try scene.files("devices/\(other)").last)
-            let text = String(decoding: try scene.scratch.read("\(reports)/\(other)/\(file)"), as: UTF8.self)
-            try scene.scratch.write(text, to: "\(reports)/\(name)/\(file)")
-            try CloudForgery.renameReport(scene.scratch.path("\(reports)/\(name)/\(file)"), to: name)
+        func devices(_ name: String, count: Int, like other: String) throws {
+            let report = try scene.newest("devices/\(other)")
+            let names = (0..<count).map { "\(name)\($0)" }
+            try CloudForgery.copyReport(
+                scene.scratch.path(report), as: names.map { ($0, scene.scratch.path(report.replacing("/\(other)/", with: "/\($0)/"))) })
         }
-        for number in 0..<12 { try device("old\(number)", like: "watch") }
+        try devices("old", count: 12, like: "watch")
         try scene.publishMore(2)
-        for number in 0..<30 { try device("new\(number)", like: "phone") }
+        try devices("new", count: 30, like: "phone")
         let text = try scene.succeed("status phone.db")
         #expect(text.components(separatedBy: "\n  device ").count == 11 && text.contains(", 2 behind, "))
         #expect(text.contains("\n  and 3 more that are behind (--all)\n  31 devices of 44 with the newest data (--all lists them)\n"), "\(text)")
