@@ -149,10 +149,15 @@ import Testing
         #expect(try FileListing(of: scratch.path("cloud")) == cloud)
     }
 
-    @Test func folderInMemoryIsInTheFirstPlaceThatPermitsIt() throws {
-        let scratch = try ScratchDirectory(), folder = try MemoryFolder(roots: [scratch.path("none"), scratch.path]), path = folder.path
-        #expect(withExtendedLifetime(folder) { FileManager.default.fileExists(atPath: path) })
-        #expect(path.exact.hasPrefix(scratch.path))
+    @Test func whatAKilledProgramLeftBehindIsRemovedAndOthersAreNot() throws {
+        let scratch = try ScratchDirectory()
+        let left = scratch.path("snapsync-memory-left"), foreign = scratch.path("other-folder")
+        for folder in [left, foreign] { try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false) }
+        let one = try MemoryFolder(roots: [scratch.path])
+        #expect(!FileManager.default.fileExists(atPath: left))
+        let two = try MemoryFolder(roots: [scratch.path("none"), scratch.path])
+        #expect(FileManager.default.fileExists(atPath: one.path) && FileManager.default.fileExists(atPath: two.path))
+        #expect(FileManager.default.fileExists(atPath: foreign))
         #expect(throws: SyncError.self) { try MemoryFolder(roots: [scratch.path("none")]) }
     }
 
