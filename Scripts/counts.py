@@ -24,7 +24,7 @@ CEILINGS = [
     ("folders of a module in a cycle", 0, 0),
     ("functions with three unlabelled parameters", 0, 0),
     ("functions with more than seven parameters", 4, 0),
-    ("lines of Tests", 49_547, 40_000),
+    ("lines of Tests", 49_562, 40_000),
     ("lines of Scripts, Benchmarks and Makefile", 1_792, 1_000),
     ("words of README and docs", 45_000, 45_000),
     ("semicolons in 1,000 words", 1.5, 1.5),

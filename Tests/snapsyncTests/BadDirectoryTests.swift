@@ -47,6 +47,7 @@ import Testing
     /// A marker of a cloud and one of a zone, each with the exit code and what is said. DirectoryIdentityTests has others.
     private static let markers: [(file: String, text: String, code: Int32, says: [String])] = [
         ("cloud/cloud.json", #"{"formatVersion":2,"uuid":7}"#, 78, ["cloud.json", "format version 2; this program knows version 1", "update snapsync"]),
+        ("cloud/cloud.json", String(repeating: " ", count: 70_000), 65, ["cloud.json", "70000 bytes long, at most 65536 are allowed"]),
         (Scene.zone + "/zone.json", #"{"creator":"phone","#, 65, ["zone.json", "not JSON"]),
     ]
 

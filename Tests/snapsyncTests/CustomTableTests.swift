@@ -98,6 +98,17 @@ import Testing
             """, [scene.newest("assets/tag_list", ".json.gz"), scene.newest("assets/readings_data", ".json.gz")], in: scene.scratch.path)
     }
 
+    @Test func aTableThatNoRowCanBeInsertedIntoDoesNotJoin() throws {
+        let scene = try scene()
+        try scene.succeed("export plant.db")
+        try scene.database("office.db").run(
+            "DROP TABLE readings; CREATE TABLE readings(id INTEGER PRIMARY KEY, note TEXT, level REAL, anything, flag BOOLEAN, extra TEXT, raw BLOB, must TEXT NOT NULL)"
+        )
+        try scene.refuse(
+            "join office.db cloud --name office --take-over --datasets plant.json", exit: 78,
+            saying: ["office.db, table readings", "does not describe the column must, which is NOT NULL and has no default"], watching: ["office.db"])
+    }
+
     @Test func uniqueValuesMayMoveFromOneEntityToAnother() throws {
         let scene = try Scene()
         try scene.scratch.write(
