@@ -81,7 +81,7 @@ mutants: setup ## mutants of merge, log, publish, apply, guards, sealing, parser
 	@Scripts/mutants.py --count $(or $(COUNT),300) --seed $(or $(SEED),1)
 
 # The suites in which threads meet. Each test has its own database and cloud; what one thread does unknown to another is a find.
-SUITES ?= WorkerThreadsTests|OrderedQueueTests|BlockingCallsTests|BlockingDatabaseTests|CloudStoreTests.ConformanceTests|DatasetExporterTests|ExportRunTests|ImportRunTests|PeerSyncTests|OwnBackendTests|CloudKitSyncManagerTests|ZoneEventsTests|ReadSessionTests|RewrittenTableTests|WatchTests|SnapshotObservationTests|CloudKitCloudTests|ObjectCloudTests
+SUITES ?= WorkerThreadsTests|OrderedQueueTests|BlockingCallsTests|BlockingDatabaseTests|CloudStoreTests.ConformanceTests|DatasetExporterTests|ExportRunTests|ImportRunTests|PeerSyncTests|OwnBackendTests|CloudKitSyncManagerTests|ZoneEventsTests|ReadSessionTests|WatchTests|SnapshotObservationTests|CloudKitCloudTests|ObjectCloudTests
 sanitize: setup ## run the suites with concurrency under ThreadSanitizer (SUITES="WatchTests": others)
 	@Scripts/sanitize.py "$(SUITES)"
 

@@ -30,7 +30,7 @@ KINDS = [
     ("statements, by SQL alone", 2, 1, "{tests:RandomStatementTests}", TESTED),
     ("simulated devices and disks", 2, 100, "{tests:SnapshotSyncTests.SimulationTests|ChangedCloudTests}", r"simulated histories: (\d+) had"),
     ("random versions and edits", 2, 1, "{tests:RandomHistoryTests|ThreeWaysTests|ReadMarkTests|LastWriteWinsTests|RandomVersionsTests|ChangedBlocksTests|BlockReuseTests|"
-     "EncodedKeyTests|RewrittenTableTests|PartialEntityTests|SchemaUpdateTests|CompositeKeyTests|ColumnInstantTests|PlanBeforeEnablingTests|RebaseTests}", TESTED),
+     "EncodedKeyTests|PartialEntityTests|SchemaUpdateTests|CompositeKeyTests|ColumnInstantTests|PlanBeforeEnablingTests|RebaseTests}", TESTED),
     ("eight peers, killed", 1, 1, "{tests:PeerProcessesTests}", TESTED),
     ("eight peers without pause", 1, 1, "python3 -B Scripts/contention.py {program} --edits 40", r"peers, (\d+) runs"),
     ("kills at system calls", 2, 1, "python3 -B Tests/Faults/kill_everywhere.py {program} --seed {seed} --sample 40", KILLED),

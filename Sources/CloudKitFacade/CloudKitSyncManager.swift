@@ -208,7 +208,7 @@ extension CloudKitSyncManager {
 
     /// Imports the newest version. A reader also sends its messages; a publishing device answers those of others.
     ///
-    /// - Returns: the import's report; nil if there was nothing to import.
+    /// - Returns: the import's report; nil if there was no new version.
     @Sendable static func fetching(_ engine: SyncEngine) async throws -> ImportReport? {
         guard try engine.database.read({ try $0.settings.read().role }) == .reader else { return try await engine.sync().imported }
         let report = try await engine.importNewest()

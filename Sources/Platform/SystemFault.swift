@@ -24,7 +24,7 @@ package struct SystemFault: Error, Hashable, Sendable {
     package var isOutOfSpace: Bool { number == ENOSPC || number == EDQUOT }
     /// Whether the path ends at a link, leads through something that is not a directory, or names something that cannot be opened as a file.
     package var isWrongKind: Bool { [ELOOP, ENOTDIR, EXDEV, ENXIO, EISDIR].contains(number) }
-    /// Whether nothing can be reached under the path: it does not exist, or a mount is gone.
+    /// Whether the path cannot be reached: it does not exist, or a mount is gone.
     package var isUnreachable: Bool {
         [ENOENT, ENOTDIR, ENODEV, ESTALE, ENOTCONN, EHOSTDOWN, ELOOP, ENAMETOOLONG].contains(number)
     }

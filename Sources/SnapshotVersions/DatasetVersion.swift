@@ -161,12 +161,13 @@ package struct DatasetVersion: Sendable {
         }
         for one in deletions.sorted(by: { $0.key < $1.key }) { tail.addDeletion(of: one.key, at: one.at) }
         let apart = Set(held.map(\.key)), sorted = lists.mapValues { $0.sorted { $0.key < $1.key } }
-        for (part, list) in sorted { for one in list where tail.instantByteCount <= SnapshotTailBuilder.plainByteLimit { tail.add(part, one.at, of: one.key) } }
-        guard tail.instantByteCount > SnapshotTailBuilder.plainByteLimit else { return try tail.text() }
-        tail.removeInstants()
+        guard sorted.values.contains(where: { $0.count > SnapshotTailBuilder.singleLimit }) else {
+            for (part, list) in sorted { for one in list { tail.add(part, one.at, of: one.key) } }
+            return try tail.text()
+        }
         for (part, list) in sorted {
             // Held entities are in no run, and come where their keys have their place.
-            var joiner = InstantRunJoiner(part), rest = list[...]
+            var joiner = InstantRunJoiner(), rest = list[...]
             func appendHeld(before key: EntityKey?) {
                 while let next = rest.first, key.map({ next.key < $0 }) ?? true {
                     rest.removeFirst()
@@ -182,7 +183,7 @@ package struct DatasetVersion: Sendable {
                 for key in keys.keys {
                     appendHeld(before: key)
                     let isNext = rest.first?.key == key
-                    joiner.append(key, isNext ? .at(rest.removeFirst().at) : .none, into: &tail)
+                    joiner.append(key, isNext ? [(part, rest.removeFirst().at)] : [], into: &tail)
                 }
             }
             appendHeld(before: nil)

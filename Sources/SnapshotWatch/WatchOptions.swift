@@ -35,7 +35,7 @@ public enum WatchCause: String, Sendable {
 public enum WatchEvent: Sendable {
     /// The watch of this database began.
     case started(database: String, poll: Duration)
-    /// A run succeeded; most runs had nothing to do.
+    /// A run succeeded; most runs had no work.
     case synced(SyncReport, cause: WatchCause, took: Duration)
     /// Runs fail with this error. Reported once, and again if the error changes; the watch goes on.
     case failing(SyncError)

@@ -82,36 +82,27 @@ package struct ChangeLog: TransactionPart {
     /// - *own* is the instant of an unpublished change that it replaced, unless that instant is later than the clock and *seen*.
     ///
     /// Source: docs/local-tables.md, "snapsync_changes".
-    ///
-    /// - Parameter sequence: the last entry that is turned into a change. Later ones stay in the log.
-    package func consolidate(of schemas: [DatasetSchema], upTo sequence: Int64? = nil) throws {
-        let last = try sequence ?? lastEntry()
+    package func consolidate(of schemas: [DatasetSchema]) throws {
         var consolidated: [Int64] = []
         for schema in schemas {
             guard let id = try trackingID(schema) else { continue }
             let hasEntries = try hasEntries(of: id)
-            if hasEntries { try LogConsolidation(transaction, schema, id: id).run(upTo: last) }
+            if hasEntries { try LogConsolidation(transaction, schema, id: id).run() }
             try review(schema, id: id)
             if hasEntries { consolidated.append(id) }
         }
-        // The version that ends at an entry has rows that were deleted since.
-        if sequence == nil { try forgetPassing(of: schemas) }
-        // Where only other datasets have entries, nothing but the last entry of no dataset is there to be removed.
+        try forgetPassing(of: schemas)
+        // Where only other datasets have entries, only the last entry of no dataset could be removed.
         let second = try KeyedStatement(db, "SELECT dataset FROM snapsync_log ORDER BY seq LIMIT 1 OFFSET 1").integer()
         if consolidated.isEmpty, second == nil || second != ReservedDataset.none.rawValue { return }
-        try removeEntries(of: consolidated, upTo: last)
+        try removeEntries(of: consolidated)
     }
 
-    /// Deletes the log entries of datasets up to a sequence number.
-    func removeEntries(of ids: [Int64], upTo sequence: Int64) throws {
-        let those = "dataset IN (\((ids + [ReservedDataset.none.rawValue]).map(String.init).joined(separator: ", ")))"
-        let last = try lastEntry()
-        if try last == sequence && hasNoOthers(than: ids) {
-            // Without a condition, SQLite frees the pages without reading the rows.
-            try db.execute(sql: "DELETE FROM snapsync_log")
-        } else {
-            try db.execute(sql: "DELETE FROM snapsync_log WHERE \(those) AND seq <= ?", arguments: [sequence])
-        }
+    /// Deletes the log entries of datasets.
+    private func removeEntries(of ids: [Int64]) throws {
+        let those = (ids + [ReservedDataset.none.rawValue]).map(String.init).joined(separator: ", "), last = try lastEntry()
+        // Without a condition, SQLite frees the pages without reading the rows.
+        try db.execute(sql: "DELETE FROM snapsync_log\(hasNoOthers(than: ids) ? "" : " WHERE dataset IN (\(those))")")
         // Sequence numbers are never reused. The last one stays in the table, as an entry of no dataset.
         if last > 0 { try db.execute(sql: "INSERT OR IGNORE INTO snapsync_log(seq, dataset, clock) VALUES(?, 0, 0)", arguments: [last]) }
     }

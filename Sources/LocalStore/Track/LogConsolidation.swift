@@ -28,8 +28,7 @@ struct LogConsolidation {
             """)
     }
 
-    /// Consolidates the entries up to a sequence number.
-    func run(upTo last: Int64) throws {
+    func run() throws {
         let table = schema.table.sqlIdentifier, key = schema.keySQL
         // In the order of keys, so that SQLite fills the pages of `snapsync_changes` one after another. An entry about a row that REPLACE may have
         // removed counts only if the row is not there.
@@ -38,9 +37,9 @@ struct LogConsolidation {
             """
             SELECT seq, \(key.unlogged("key")), clock, stamp, seen, changed,
                 changed IS \(LogEntryKind.mayBeReplaced) AND EXISTS (SELECT 1 FROM \(table) t WHERE \(key.matches("t", key.unlogged("l.key"))))
-            FROM snapsync_log l WHERE dataset = ? AND seq <= ? ORDER BY 2, 1
+            FROM snapsync_log l WHERE dataset = ? ORDER BY 2, 1
             """
-        ).bind(.integer(id), .integer(last))
+        ).bind(.integer(id))
         defer { entries.end() }
         var current: (key: OwnedValue, change: PendingChange)?
         var hasKeyless = false

@@ -13,8 +13,6 @@ import StrictText
 package final class ReadSession: Sendable {
     /// How many readers there are.
     package let readerCount: Int
-    /// What the log says of the datasets whose entries were left in it, by dataset name.
-    package let rewritten: [String: RewrittenTable]
     private let queues: [DatabaseQueue]
     private let path: String
 
@@ -23,28 +21,24 @@ package final class ReadSession: Sendable {
     ///
     /// - Parameters:
     ///   - schemas: the datasets whose changes are tracked; if empty, nothing is consolidated.
-    ///   - rewritten: what was found about datasets whose log entries need not be consolidated, by dataset name. If the log of one has new
-    ///     entries since, it is consolidated.
-    package init(
-        _ database: LocalDatabase, readers: Int, consolidating schemas: [DatasetSchema] = [], except rewritten: [String: RewrittenTable] = [:]
-    ) throws {
+    package init(_ database: LocalDatabase, readers: Int, consolidating schemas: [DatasetSchema] = []) throws {
         path = database.path
         readerCount = try readers > 1 && database.usesWAL() ? readers : 1
         let queues = try Self.open(readerCount, database)
         self.queues = queues
         let isAlone = readerCount == 1
-        self.rewritten = try Self.settle(database, consolidating: schemas, except: rewritten) { left in
+        try Self.settle(database, consolidating: schemas) {
             // No other connection can commit while the lock is held, so all readers begin on the same state.
             guard isAlone else {
                 return try database.holdingWriteLock { transaction in
-                    guard try Self.isSettled(transaction, schemas, except: &left) else { return false }
+                    guard try Self.isSettled(transaction, schemas) else { return false }
                     try Self.begin(queues)
                     return true
                 }
             }
             return try SyncError.translating(at: database.path, .read) {
                 try Self.begin(queues)
-                let isSettled = try queues[0].inDatabase { try Self.isSettled(LocalTransaction($0, path: database.path), schemas, except: &left) }
+                let isSettled = try queues[0].inDatabase { try Self.isSettled(LocalTransaction($0, path: database.path), schemas) }
                 if !isSettled { Self.end(queues) }
                 return isSettled
             }
@@ -54,34 +48,24 @@ package final class ReadSession: Sendable {
     /// Consolidates the log until `begin` finds that nothing is left to be consolidated.
     ///
     /// Consolidation is a commit of its own. If a program writes between it and the next look, there is more to consolidate.
-    private static func settle(
-        _ database: LocalDatabase, consolidating schemas: [DatasetSchema], except rewritten: [String: RewrittenTable],
-        _ begin: (inout [String: RewrittenTable]) throws -> Bool
-    ) throws -> [String: RewrittenTable] {
-        var left = rewritten
+    private static func settle(_ database: LocalDatabase, consolidating schemas: [DatasetSchema], _ begin: () throws -> Bool) throws {
         for _ in 0...100 {
-            if try begin(&left) { return left }
+            if try begin() { return }
             // An export records in another transaction what it is about to publish.
-            let consolidate = { (transaction: LocalTransaction) in
-                try transaction.changeLog.consolidate(of: schemas.filter { left[$0.name] == nil })
-            }
-            try database.write(consolidate)
+            try database.write { try $0.changeLog.consolidate(of: schemas) }
         }
         throw SyncError(database: .busy, at: database.path, "programs write without a pause", hint: "try again later")
     }
 
-    /// Whether every entry of the log is consolidated, and no passing row is left, but for those of rewritten tables. Removes from these what has new entries.
-    private static func isSettled(_ transaction: LocalTransaction, _ schemas: [DatasetSchema], except left: inout [String: RewrittenTable]) throws -> Bool {
-        left = try left.filter { name, table in try schemas.contains { try $0.name == name && transaction.changeLog.isCurrent(table, of: $0) } }
-        let others = schemas.filter { left[$0.name] == nil }
-        return try !transaction.changeLog.hasEntries(others) && !transaction.changeLog.hasPassing(of: others)
+    /// Whether every entry of the log is consolidated, and no passing row is left.
+    private static func isSettled(_ transaction: LocalTransaction, _ schemas: [DatasetSchema]) throws -> Bool {
+        try !transaction.changeLog.hasEntries(schemas) && !transaction.changeLog.hasPassing(of: schemas)
     }
 
     /// Opens up to `readers` connections while the caller is inside a transaction of `database`: a write that has not changed anything yet, or a
     /// read, whose state these connections may be ahead of.
     package init(alongside database: LocalDatabase, readers: Int) throws {
         path = database.path
-        rewritten = [:]
         readerCount = max(1, readers)
         queues = try Self.open(readerCount, database)
         try Self.begin(queues)

@@ -33,21 +33,22 @@ package struct TombstonesAndInstants: TransactionPart {
     ///
     /// - Parameters:
     ///   - onlyChanged: whether to leave out the entities without a tracked change.
-    ///   - body: gets an entity's instants as far as they must be stated, and its own timestamp. Returns false to stop.
+    ///   - body: gets an entity's instants as far as they must be stated, and its own timestamp.
     package func forEachInstant(
-        of schema: DatasetSchema, onlyChanged: Bool = false, while body: (EntityKey, RowInstants, _ own: Instant?) throws -> Bool
+        of schema: DatasetSchema, onlyChanged: Bool = false, do body: (EntityKey, RowInstants, _ own: Instant?) throws -> Void
     ) throws {
         let cursor = try InstantCursor(self, schema, onlyChanged: onlyChanged)
         defer { cursor.end() }
         while let next = try cursor.next() {
-            guard try next.instants == RowInstants() || body(next.key, next.instants, next.own) else { return }
+            if next.instants != RowInstants() { try body(next.key, next.instants, next.own) }
         }
     }
 
-    /// Whether the applied version states instants.
-    package func hasInstants(of schema: DatasetSchema) throws -> Bool {
+    /// Whether more than `limit` entities of the next version may have instants that must be stated.
+    package func hasInstants(of schema: DatasetSchema, moreThan limit: Int) throws -> Bool {
         guard let id = try trackingID(schema) else { return false }
-        return try KeyedStatement(db, "SELECT EXISTS (SELECT 1 FROM snapsync_instants WHERE dataset = ?)").bind(.integer(id)).integer() == 1
+        let those = "SELECT 1 FROM snapsync_instants WHERE dataset = ?1 UNION ALL SELECT 1 FROM snapsync_changes WHERE dataset = ?1"
+        return try KeyedStatement(db, "SELECT count(*) > ?2 FROM (\(those) LIMIT ?2 + 1)").bind(.integer(id), .integer(Int64(limit))).integer() == 1
     }
 
     /// Gives all columns of each row the instant of the row's latest change, so that there are fewer instants.
@@ -67,12 +68,10 @@ package struct TombstonesAndInstants: TransactionPart {
     }
 
     /// Calls `body` with each entity of the next version in key order, and with its instants if they must be stated.
-    ///
-    /// - Parameter rewritten: a table whose rows were all rewritten since the applied version.
     package func forEachEntity(
-        of schema: DatasetSchema, in rewritten: RewrittenTable? = nil, do body: (EntityKey, RowInstants?, _ own: Instant?, _ isHeld: Bool) throws -> Void
+        of schema: DatasetSchema, do body: (EntityKey, RowInstants?, _ own: Instant?, _ isHeld: Bool) throws -> Void
     ) throws {
-        let cursor = try InstantCursor(self, schema, rewritten: rewritten)
+        let cursor = try InstantCursor(self, schema)
         defer { cursor.end() }
         var next = try cursor.next()
         func send(before key: EntityKey?) throws {
@@ -81,33 +80,11 @@ package struct TombstonesAndInstants: TransactionPart {
                 next = try cursor.next()
             }
         }
-        if rewritten != nil {
-            // The cursor names every row.
-            while let one = next {
-                try body(one.key, one.instants, one.own, one.isHeld)
-                next = try cursor.next()
-            }
-            return
-        }
         try forEachKey(of: schema) { key in
             try send(before: key)
             if let one = next, one.key == key { try body(key, one.instants, one.own, false) } else { try body(key, nil, nil, false) }
         }
         try send(before: nil)
-    }
-
-    /// The first and the last key of a table in key order; one key if the table has one row, none if it is empty.
-    package func firstAndLastKey(of schema: DatasetSchema) throws -> [EntityKey] {
-        let key = schema.keySQL
-        func end(_ order: String) throws -> EntityKey? {
-            let row = try KeyedStatement(
-                db, "SELECT \(key.value(of: "t")) FROM \(schema.table.sqlIdentifier) t WHERE \(key.isNotNull("t")) ORDER BY \(order) LIMIT 1"
-            ).bind()
-            defer { row.end() }
-            return try row.step() ? row.key(0) : nil
-        }
-        guard let first = try end(key.list()), let last = try end(key.descending) else { return [] }
-        return first == last ? [first] : [first, last]
     }
 
     private func forEachKey(of schema: DatasetSchema, _ body: (EntityKey) throws -> Void) throws {
@@ -131,19 +108,15 @@ package struct TombstonesAndInstants: TransactionPart {
 
     /// The instant before which tombstones must be dropped so that the remaining ones take at most half of `limit`; nil if all fit into `limit`.
     ///
-    /// - Parameters:
-    ///   - limit: how many bytes of JSON the tombstones of the next version may take.
-    ///   - deletions: further deletions, which are not tracked.
-    package func crowdedHorizon(of schema: DatasetSchema, limit: Int, besides deletions: [(key: EntityKey, at: Instant)]) throws -> Instant? {
+    /// - Parameter limit: how many bytes of JSON the tombstones of the next version may take.
+    package func crowdedHorizon(of schema: DatasetSchema, limit: Int) throws -> Instant? {
         guard let id = try trackingID(schema) else { return nil }
         let tombstones = """
             (SELECT at, length(CAST(key AS BLOB)) + \(Self.tombstoneBytes) AS bytes FROM snapsync_tombstones WHERE dataset = ?1
             UNION ALL SELECT at, length(CAST(key AS BLOB)) + \(Self.tombstoneBytes) FROM snapsync_changes WHERE dataset = ?1 AND state = \(TrackedState.deleted))
             """
-        let more = deletions.reduce(0) { $0 + $1.key.byteCount + Self.tombstoneBytes }
-        guard try more + Int(KeyedStatement(db, "SELECT sum(bytes) FROM \(tombstones)").bind(.integer(id)).integer() ?? 0) > limit else { return nil }
+        guard try Int(KeyedStatement(db, "SELECT sum(bytes) FROM \(tombstones)").bind(.integer(id)).integer() ?? 0) > limit else { return nil }
         var sizes: [Instant: Int] = [:]
-        for one in deletions { sizes[one.at, default: 0] += one.key.byteCount + Self.tombstoneBytes }
         let statement = try KeyedStatement(db, "SELECT at, sum(bytes) FROM \(tombstones) GROUP BY at").bind(.integer(id))
         while try statement.step() { sizes[statement.instant(0), default: 0] += Int(statement.integer(1)) }
         var kept = 0
@@ -335,42 +308,6 @@ package struct TombstonesAndInstants: TransactionPart {
         ).run()
     }
 
-    /// Records that the published version has every row as changed at one instant.
-    ///
-    /// - Parameters:
-    ///   - columns: the positions of the columns that were changed; nil for all.
-    ///   - sequence: the sequence number of the last log entry that the version contains. Later changes are not in the version.
-    func setAll(of schema: DatasetSchema, at instant: Instant, columns: [Int]?, asOf sequence: Int64) throws {
-        guard let id = try trackingID(schema) else { return }
-        let key = schema.keySQL, own = schema.timestampIndex == nil ? "\(Int64.min)" : "ifnull(\(schema.ownInstantSQL), \(Int64.min))"
-        let arguments: StatementArguments = [
-            "id": id, "at": instant.microseconds, "seq": sequence, "changed": columns.map { $0.map(String.init).joined(separator: " ") },
-        ]
-        // The instant that the row had: no statement has changed a timestamp. In the record of a whole row it is also that of the insertion.
-        let before = "ifnull(ifnull(i.rest, i.at), \(own))"
-        // The first later entry of a key says whether its row existed. So does a tracked change that another run has made of that entry.
-        let later = """
-            SELECT key, min(seq), changed <> \(LogEntryKind.inserted) AS wasThere FROM (
-                SELECT \(key.unlogged("key")) AS key, seq, changed FROM snapsync_log WHERE dataset = :id AND seq > :seq) WHERE key IS NOT NULL GROUP BY key
-            UNION ALL SELECT key, seq, isNew <> \(TrackedOrigin.new) FROM snapsync_changes WHERE dataset = :id AND seq > :seq
-            """
-        try db.execute(
-            sql: """
-                INSERT OR REPLACE INTO snapsync_instants(dataset, key, at, rest, born, columns)
-                SELECT :id, x.key, :at, CASE WHEN x.parts IS NOT NULL THEN x.before END,
-                    CASE WHEN x.parts IS NOT NULL THEN x.born ELSE nullif(nullif(ifnull(x.born, x.before), \(Int64.min)), :at) END,
-                    CASE WHEN x.parts IS NOT NULL THEN json_patch(ifnull(x.columns, '{}'), x.parts) END
-                FROM (SELECT \(key.value(of: "t")) AS key, i.born, i.columns, \(before) AS before,
-                        snapsync_column_instants(:changed, :at, \(ColumnInstants.names(of: schema))) AS parts
-                    FROM \(schema.table.sqlIdentifier) t LEFT JOIN snapsync_instants i ON i.dataset = :id AND i.key = \(key.value(of: "t"))
-                    WHERE \(key.isNotNull("t")) ORDER BY \(key.list())) x
-                WHERE x.key NOT IN (SELECT key FROM (\(later)))
-                """, arguments: arguments)
-        try db.execute(
-            sql: "INSERT OR REPLACE INTO snapsync_instants(dataset, key, at) SELECT :id, key, :at FROM (\(later)) WHERE wasThere AND :changed IS :changed",
-            arguments: arguments)
-    }
-
     /// Records what the published version, which contains the tracked changes up to a sequence number, says of their entities.
     func setChanged(of schema: DatasetSchema, upTo sequence: Int64) throws {
         guard let id = try trackingID(schema) else { return }
@@ -398,7 +335,8 @@ package struct TombstonesAndInstants: TransactionPart {
                 """, arguments: arguments)
     }
 
-    /// The records of rows with tracked changes in the version that has these changes: key, at, rest, born, columns, and the changes' `seq`.
+    /// The records of rows with tracked changes in the version that has these changes: key, at, rest, born, columns, the changes' `seq`, and the rows'
+    /// own timestamps.
     ///
     /// Of a change of some columns, the row's other columns and its insertion keep their instants, which may be later than a reader's edit; a change of
     /// all of them leaves only the insertion's. The change's base is the instant that the row had, if the version relied on its timestamp.
@@ -410,8 +348,8 @@ package struct TombstonesAndInstants: TransactionPart {
             SELECT key, CASE WHEN parts IS NOT NULL THEN max(at, ifnull(latest, before)) ELSE at END AS at, CASE WHEN parts IS NOT NULL THEN before END AS rest,
                 CASE WHEN parts IS NOT NULL THEN coalesce(own, born)
                     ELSE nullif(max(coalesce(own, born, CASE WHEN isKnown THEN min(before, at) END), \(earliest)), max(at, \(earliest))) END AS born,
-                CASE WHEN parts IS NOT NULL THEN json_patch(ifnull(columns, '{}'), parts) END AS columns, seq
-            FROM (SELECT c.key, c.at, c.seq, c.born AS own, i.at AS latest, i.born, i.columns, \(known) AS isKnown,
+                CASE WHEN columns IS NULL THEN parts WHEN parts IS NOT NULL THEN json_patch(columns, parts) END AS columns, seq, stamp
+            FROM (SELECT c.key, c.at, c.seq, \(schema.ownInstantSQL) AS stamp, c.born AS own, i.at AS latest, i.born, i.columns, \(known) AS isKnown,
                     coalesce(i.rest, i.at, nullif(c.base, c.at), \(own)) AS before,
                     CASE WHEN \(known) THEN snapsync_column_instants(nullif(c.changed, ''), c.at, \(ColumnInstants.names(of: schema))) END AS parts
                 FROM snapsync_changes c JOIN \(schema.table.sqlIdentifier) t ON \(schema.keySQL.matches("t", "c.key"))
@@ -448,8 +386,10 @@ package struct TombstonesAndInstants: TransactionPart {
 
 extension RowInstants {
     /// Reads at, rest, born and columns of a record.
-    init(_ row: KeyedStatement, from first: Int32) {
-        let columns = row.text(first + 3).flatMap { ColumnInstants($0) }?.known ?? [:]
+    ///
+    /// - Parameter columns: reads the columns; nil to decode them anew.
+    init(_ row: KeyedStatement, from first: Int32, columns: ((UnsafeRawBufferPointer?) -> [ExactText: Instant])? = nil) {
+        let text = row.text(first + 3), columns = columns?(text) ?? text.flatMap { ColumnInstants($0) }?.known ?? [:]
         let rest = row.isNull(first + 1) ? row.instant(first) : row.instant(first + 1)
         self.init(row: rest, born: row.isNull(first + 2) ? nil : row.instant(first + 2), columns: columns)
     }
@@ -470,42 +410,25 @@ private final class InstantCursor {
     private var held: ArraySlice<(key: EntityKey, instants: RowInstants, own: Instant?)>
     private var waiting: Entry?
     private var hasEnded = false
-    private let rewritten: RewrittenTable?
-    private var exceptions: ArraySlice<(key: EntityKey, at: Instant?)>
+    /// The columns of the last record: statements change many rows alike.
+    private var last: (text: [UInt8], columns: [ExactText: Instant]) = ([], [:])
 
-    /// - Parameter rewritten: a table whose rows were all rewritten; then the cursor names every row.
-    init(_ tables: TombstonesAndInstants, _ schema: DatasetSchema, rewritten: RewrittenTable? = nil, onlyChanged: Bool = false) throws {
+    init(_ tables: TombstonesAndInstants, _ schema: DatasetSchema, onlyChanged: Bool = false) throws {
         self.schema = schema
-        self.rewritten = rewritten
-        exceptions = rewritten?.instants[...] ?? []
         names = Set(schema.columns.map(\.name.exact))
-        let table = schema.table.sqlIdentifier, key = schema.keySQL, own = schema.ownInstantSQL
-        // Nothing is stated of a table that is not tracked.
+        // A table that is not tracked has no instants.
         guard let id = try tables.trackingID(schema) else {
             (rows, held, hasEnded) = (nil, [], true)
             return
         }
-        let changed = "SELECT key, at, rest, born, columns FROM (\(TombstonesAndInstants.changed(schema, id: "?1")))"
-        let records =
-            onlyChanged
-            ? changed
-            : """
-            \(changed) UNION ALL SELECT key, at, rest, born, columns FROM snapsync_instants b WHERE dataset = ?1
+        // SQLite merges the two parts, which it reads in the order of keys.
+        let others = """
+            UNION ALL SELECT b.key, b.at, b.rest, b.born, b.columns, \(schema.ownInstantSQL)
+            FROM snapsync_instants b JOIN \(schema.table.sqlIdentifier) t ON \(schema.keySQL.matches("t", "b.key")) WHERE b.dataset = ?1
                 AND NOT EXISTS (SELECT 1 FROM snapsync_changes c WHERE c.dataset = ?1 AND c.key = b.key)
             """
-        rows =
-            try rewritten == nil
-            ? KeyedStatement(
-                tables.db,
-                "SELECT x.key, x.at, x.rest, x.born, x.columns, \(own) FROM (\(records)) x JOIN \(table) t ON \(key.matches("t", "x.key")) ORDER BY x.key"
-            ).bind(.integer(id))
-            : KeyedStatement(
-                tables.db,
-                """
-                SELECT \(key.value(of: "t")), ifnull(i.at, \(Int64.min)), i.rest, i.born, i.columns, \(own), i.key IS NULL FROM \(table) t
-                LEFT JOIN snapsync_instants i ON i.dataset = ?1 AND i.key = \(key.value(of: "t")) WHERE \(key.isNotNull("t")) ORDER BY \(key.list())
-                """
-            ).bind(.integer(id))
+        let changed = "SELECT key, at, rest, born, columns, stamp FROM (\(TombstonesAndInstants.changed(schema, id: "?1")))"
+        rows = try KeyedStatement(tables.db, "\(changed) \(onlyChanged ? "" : others) ORDER BY 1").bind(.integer(id))
         held = try onlyChanged ? [] : tables.transaction.held.instants(of: schema)[...]
     }
 
@@ -515,7 +438,8 @@ private final class InstantCursor {
         if waiting == nil, !hasEnded { waiting = try nextRow() }
         if let first = held.first, waiting.map({ first.key < $0.key }) ?? true {
             held.removeFirst()
-            return Entry(key: first.key, instants: stated(first.instants, first.own), own: first.own, isHeld: true)
+            let instants = RowInstants(row: first.instants.row, born: first.instants.born, columns: stated(first.instants.columns))
+            return Entry(key: first.key, instants: stated(instants, first.own), own: first.own, isHeld: true)
         }
         return waiting.take()
     }
@@ -524,28 +448,20 @@ private final class InstantCursor {
         while let rows, try rows.step() {
             guard let key = rows.key(0) else { continue }
             let own = rows.isNull(5) ? nil : rows.instant(5)
-            var instants = RowInstants(rows, from: 1)
-            if let rewritten {
-                let isPlain = rows.integer(6) == 1
-                if isPlain { instants.row = own ?? .distantPast }
-                instants = changed(instants, of: key, rewritten)
-            }
-            return Entry(key: key, instants: stated(instants, own), own: own, isHeld: false)
+            return Entry(key: key, instants: stated(RowInstants(rows, from: 1, columns: columns), own), own: own, isHeld: false)
         }
         hasEnded = true
         return nil
     }
 
-    /// The instants of a row that was rewritten.
-    private func changed(_ instants: RowInstants, of key: EntityKey, _ rewritten: RewrittenTable) -> RowInstants {
-        // A statement that changed the timestamps leaves no trace of what they were.
-        let born = instants.born ?? (rewritten.common == nil ? nil : instants.row)
-        if exceptions.first?.key == key { return RowInstants(row: exceptions.removeFirst().at, born: born) }
-        guard let common = rewritten.common else { return RowInstants(born: born) }
-        guard let columns = rewritten.columns, !columns.isEmpty else { return RowInstants(row: common, born: born) }
-        var changed = instants
-        for position in columns { changed.columns[schema.columns[position].name.exact] = common }
-        return changed
+    private func columns(_ text: UnsafeRawBufferPointer?) -> [ExactText: Instant] {
+        guard let text else { return [:] }
+        if !text.elementsEqual(last.text) { last = (Array(text), stated(ColumnInstants(text)?.known ?? [:])) }
+        return last.columns
+    }
+
+    private func stated(_ columns: [ExactText: Instant]) -> [ExactText: Instant] {
+        columns.filter { names.contains($0.key) }.mapValues { max($0, .earliest) }
     }
 
     /// What of the instants must be stated beside the row's own timestamp.
@@ -553,6 +469,6 @@ private final class InstantCursor {
         let row = max(instants.row ?? own ?? .earliest, .earliest)
         return RowInstants(
             row: row == max(own ?? .earliest, .earliest) ? nil : row, born: instants.born.flatMap { $0 == row || $0 == .distantPast ? nil : $0 },
-            columns: instants.columns.filter { names.contains($0.key) }.mapValues { max($0, .earliest) })
+            columns: instants.columns)
     }
 }

@@ -94,26 +94,6 @@ package struct KeyedStatement {
         }
     }
 
-    /// Calls `body` with a column that holds a key: its type, and its bytes or its integer. Returns false if the value is not a key.
-    package func withKeyBytes(_ column: Int32, _ body: (_ type: Int32, UnsafeRawBufferPointer, Int64?) -> Void) -> Bool {
-        let type = sqlite3_column_type(handle, column)
-        let start: UnsafeRawPointer?
-        switch type {
-        case SQLITE_INTEGER:
-            body(type, UnsafeRawBufferPointer(start: nil, count: 0), integer(column))
-            return true
-        case SQLITE_FLOAT:
-            body(type, UnsafeRawBufferPointer(start: nil, count: 0), Int64(bitPattern: sqlite3_column_double(handle, column).bitPattern))
-            return true
-        case SQLITE_TEXT: start = UnsafeRawPointer(sqlite3_column_text(handle, column))
-        case SQLITE_BLOB: start = sqlite3_column_blob(handle, column)
-        default: return false
-        }
-        // SAFETY: the pointer is fetched before its length; both are valid until the next step.
-        body(type, UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column))), nil)
-        return true
-    }
-
     /// The bytes of a column that holds an encoded key; nil if it does not.
     private func encodedKey(_ column: Int32) -> [UInt8]? {
         guard case .blob(let bytes) = ColumnValue(handle, column), !bytes.isEmpty else { return nil }

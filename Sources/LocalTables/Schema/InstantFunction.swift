@@ -23,7 +23,7 @@ extension Database {
                 sqlite3_set_auxdata(context, 2, Unmanaged.passRetained(names).toOpaque()) { $0.map { Unmanaged<ColumnNames>.fromOpaque($0).release() } }
             }
             let at = Instant(microseconds: sqlite3_value_int64(arguments[1]))
-            guard sqlite3_value_type(arguments[0]) == SQLITE_TEXT, let text = names.text(of: ChangedColumns(bytes(of: arguments[0]), at: at)) else {
+            guard sqlite3_value_type(arguments[0]) == SQLITE_TEXT, let text = names.text(of: bytes(of: arguments[0]), at: at) else {
                 return sqlite3_result_null(context)
             }
             send(text, to: context)
@@ -59,15 +59,22 @@ private func bytes(of value: OpaquePointer?) -> UnsafeRawBufferPointer {
 /// The names of a dataset's columns by position, as JSON strings.
 private final class ColumnNames {
     private let quoted: [String]
+    /// The last call: statements change many rows alike.
+    private var last: (changed: [UInt8], at: Instant, text: String?)?
 
     init(_ json: UnsafeRawBufferPointer) {
         quoted = ((try? StrictJSON.decode([String].self, from: Data(json))) ?? []).map(ColumnInstants.quoted)
     }
 
-    func text(of columns: ChangedColumns) -> String? {
-        guard case .some(let changed) = columns else { return nil }
-        let members = changed.compactMap { position, at in quoted.indices.contains(position) ? "\(quoted[position]):\(at.microseconds)" : nil }
-        return members.isEmpty ? nil : "{\(members.joined(separator: ","))}"
+    func text(of columns: UnsafeRawBufferPointer, at instant: Instant) -> String? {
+        if let last, last.at == instant, columns.elementsEqual(last.changed) { return last.text }
+        var members: [String] = []
+        if case .some(let changed) = ChangedColumns(columns, at: instant) {
+            members = changed.compactMap { position, at in quoted.indices.contains(position) ? "\(quoted[position]):\(at.microseconds)" : nil }
+        }
+        let text = members.isEmpty ? nil : "{\(members.joined(separator: ","))}"
+        last = (Array(columns), instant, text)
+        return text
     }
 }
 

@@ -35,7 +35,7 @@ struct ModifyPlan: Sendable {
         deleting = []
     }
 
-    /// Whether there is nothing to publish.
+    /// Whether no change is left to publish.
     var isEmpty: Bool { saving.isEmpty && deleting.isEmpty }
 
     private mutating func merge(number: Int) {

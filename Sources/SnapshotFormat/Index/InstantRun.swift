@@ -14,44 +14,38 @@ package struct InstantRun: Hashable, Sendable {
 
 /// Joins consecutive entities with equal instants into runs.
 ///
-///     var joiner = InstantRunJoiner(.row)
+///     var joiner = InstantRunJoiner()
 ///     try forEachEntity { joiner.append($0, $1, into: &tail) }     // every entity, in key order
 ///     joiner.finish(into: &tail)
 ///
-/// Memory: two keys.
+/// Memory: a key for each list.
 package struct InstantRunJoiner {
-    /// What a list says of an entity.
-    package enum Entry: Hashable, Sendable {
-        /// Nothing.
-        case none
-        /// An instant; nil for the entity's own timestamp.
-        case at(Instant?)
+    private var open: [InstantPart: (first: EntityKey, at: Instant?)] = [:]
+    /// The last entity. Every open run ends with it.
+    private var last: (key: EntityKey, entries: [(part: InstantPart, at: Instant?)])?
+
+    package init() {}
+
+    /// Takes the next entity, with its entries in the lists.
+    package mutating func append(_ key: EntityKey, _ entries: [(part: InstantPart, at: Instant?)], into tail: inout SnapshotTailBuilder) {
+        defer { last = (key, entries) }
+        if let last, last.entries.elementsEqual(entries, by: { $0 == $1 }) { return }
+        for (part, run) in open where !entries.contains(where: { $0 == (part, run.at) }) { end(part, into: &tail) }
+        for (part, at) in entries where open[part] == nil { open[part] = (key, at) }
     }
 
-    private let part: InstantPart
-    private var open: (first: EntityKey, last: EntityKey?, at: Instant?)?
-
-    /// Makes the runs of one list.
-    package init(_ part: InstantPart) { self.part = part }
-
-    /// Takes the next entity.
-    package mutating func append(_ key: EntityKey, _ entry: Entry, into tail: inout SnapshotTailBuilder) {
-        if let run = open, entry == .at(run.at) {
-            open?.last = key
-            return
-        }
-        finish(into: &tail)
-        if case .at(let instant) = entry { open = (key, nil, instant) }
-    }
-
-    /// Ends the last run.
+    /// Ends all runs.
     package mutating func finish(into tail: inout SnapshotTailBuilder) {
-        guard let run = open else { return }
-        open = nil
-        if let last = run.last {
-            tail.add(part, of: InstantRun(first: run.first, last: last, at: run.at))
-        } else {
+        for part in Array(open.keys) { end(part, into: &tail) }
+        last = nil
+    }
+
+    private mutating func end(_ part: InstantPart, into tail: inout SnapshotTailBuilder) {
+        guard let run = open.removeValue(forKey: part), let last else { return }
+        if run.first == last.key {
             tail.add(part, run.at, of: run.first)
+        } else {
+            tail.add(part, of: InstantRun(first: run.first, last: last.key, at: run.at))
         }
     }
 }

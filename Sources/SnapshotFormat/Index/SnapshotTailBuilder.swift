@@ -9,8 +9,8 @@ package import StrictText
 ///
 /// Memory: the tail's text, at most ``FormatLimits/tailRawBytes``. Source: docs/format.md, "The tail".
 package struct SnapshotTailBuilder {
-    /// The size of the lists of instants, in bytes, above which a writer makes runs of entities.
-    package static let plainByteLimit = 4 << 20
+    /// The largest number of entities whose instants a writer states one by one. Beyond it, consecutive entities share runs.
+    package static let singleLimit = 20_000
 
     private var held: [UInt8] = []
     private var deletions: [UInt8] = []
@@ -50,9 +50,6 @@ package struct SnapshotTailBuilder {
             Self.end(",\"at\":\"", run.at, to: &$0)
         }
     }
-
-    /// Removes all instants, so that they can be added again as runs.
-    package mutating func removeInstants() { (instants, instantByteCount) = ([:], 0) }
 
     private mutating func change(_ part: InstantPart, _ body: (inout [UInt8]) -> Void) {
         // Taken out of the table, so that the bytes are not copied.

@@ -28,14 +28,8 @@ package struct AssetRule: Sendable {
     /// The largest number of entities in one change asset.
     package var changeCount = 20_000
 
-    /// If every row of a table with at least this many rows was written since the last version, the table is exported from its log
-    /// (``RewrittenTable``).
-    package var rewrittenCount = 20_000
-    /// The largest number of its rows whose instant differs both from the row's timestamp and from the instant of nearly all rows.
-    package var rewrittenExceptions = RewrittenTable.exceptionLimit
-
-    /// The largest list of single entities' instants, in bytes. A larger list is written as runs of consecutive entities.
-    package var singleInstantBytes = SnapshotTailBuilder.plainByteLimit
+    /// The largest number of entities whose instants are written one by one. Those of more are written as runs of consecutive entities.
+    package var singleInstants = SnapshotTailBuilder.singleLimit
     /// The largest tail, in bytes of JSON. If it would be larger, all edits get the instant of the latest one.
     package var tailBytes = FormatLimits.tailRawBytes
     /// The largest part of the tail for tombstones, in bytes of JSON. If they need more, the oldest are dropped.
@@ -92,8 +86,8 @@ enum TombstoneHorizon {
 
     /// Returns the instant before which a publisher must drop a dataset's tombstones because they take too large a part of the tail; nil if they
     /// do not.
-    static func crowded(_ schema: DatasetSchema, _ rewritten: RewrittenTable?, by rule: AssetRule, in transaction: LocalTransaction) throws -> Instant? {
-        try transaction.tombstonesAndInstants.crowdedHorizon(of: schema, limit: rule.tombstoneBytes, besides: rewritten?.deletions ?? [])
+    static func crowded(_ schema: DatasetSchema, by rule: AssetRule, in transaction: LocalTransaction) throws -> Instant? {
+        try transaction.tombstonesAndInstants.crowdedHorizon(of: schema, limit: rule.tombstoneBytes)
     }
 
     /// Returns the approval of a commit that drops the tombstones before `horizon`.

@@ -260,7 +260,7 @@ struct MissingRows: Sendable {
     /// The least number of entities that a table has after the version `last` if every deletion was tracked; nil if that is not known, or if the
     /// dataset may shrink.
     func leastCount(_ schema: DatasetSchema, after last: DatasetRecord?, in session: ReadSession) throws -> Int? {
-        guard let last, session.rewritten[schema.name] == nil, !allowed.covers(schema.name) else { return nil }
+        guard let last, !allowed.covers(schema.name) else { return nil }
         return try session.withReader(0) { reader in
             guard try reader.transaction.changeLog.isComplete(of: schema) else { return nil }
             return try last.recordCount + reader.transaction.changeLog.growth(of: schema).lowerBound

@@ -49,8 +49,8 @@ struct AssetAssembler {
     /// Ends the asset with `tail`, if anything in it is new.
     ///
     /// - Parameter isNew: whether to write a version even if all blocks are the previous snapshot's.
-    mutating func finish(_ tail: SnapshotTailBuilder, isNew: Bool) throws -> DatasetExporter.Outcome {
-        if assembly == nil, !isNew, let previous, previous.index.blocks.count == leading, previous.index.describes(schema) {
+    mutating func finish(_ tail: SnapshotTailBuilder, isNew: @autoclosure () throws -> Bool) throws -> DatasetExporter.Outcome {
+        if assembly == nil, let previous, previous.index.blocks.count == leading, previous.index.describes(schema), try !isNew() {
             asset.abandon()
             return .unchanged(recordCount: recordCount)
         }

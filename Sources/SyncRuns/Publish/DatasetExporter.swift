@@ -212,11 +212,13 @@ package struct DatasetExporter: Sendable {
             asset.abandon()
             return .tooManyInstants
         }
-        // A later instant alone justifies a version: another device, even a reader, may have changed a row that was changed here and then reverted.
-        let hasNews =
-            try session.rewritten[schema.name] != nil || transaction.held.hasWaiting(of: schema) || transaction.changeLog.hasNewDeletions(of: schema)
-            || transaction.changeLog.hasNewInstants(of: schema)
-        return try SyncError.at(.store) { try writer.finish(tail, isNew: hasNews || self.previous?.isWhole == false) }
+        return try SyncError.at(.store) { try writer.finish(tail, isNew: previous?.isWhole == false || hasNews(transaction)) }
+    }
+
+    /// Whether a version is justified though no row differs. A later instant is enough: another device, even a reader, may have changed a row that was
+    /// changed here and then reverted.
+    private func hasNews(_ transaction: LocalTransaction) throws -> Bool {
+        try transaction.held.hasWaiting(of: schema) || transaction.changeLog.hasNewDeletions(of: schema) || transaction.changeLog.hasNewInstants(of: schema)
     }
 
     /// Returns the tombstones and instants that belong to the rows of this state.
@@ -227,30 +229,13 @@ package struct DatasetExporter: Sendable {
         for row in try transaction.waiting.rows(of: schema) where try transaction.changeLog.change(of: row.key, in: schema)?.isDeletion != false {
             waiting[row.key] = row.entity
         }
-        if let rewritten = session.rewritten[schema.name] {
-            // Each row's instant is its own or that of its timestamp, whatever the previous version said.
-            var deletions = rewritten.deletions[...]
-            func addDeletions(before key: EntityKey?) {
-                while let next = deletions.first, key.map({ next.key < $0 }) ?? true { tail.addDeletion(of: deletions.removeFirst().key, at: next.at) }
-            }
-            try transaction.tombstonesAndInstants.forEachTombstone(of: schema) { key, at in
-                addDeletions(before: key)
-                if key == deletions.first?.key || waiting[key] != nil { return }
-                if let horizon, at < horizon { return }
-                tail.addDeletion(of: key, at: at)
-            }
-            addDeletions(before: nil)
-            try addHeld(to: &tail, waiting, in: transaction)
-            try tail.addInstants(of: schema, rewritten, in: transaction, joiningBeyond: rule.singleInstantBytes)
-            return tail
-        }
         try transaction.tombstonesAndInstants.forEachTombstone(of: schema) { key, at in
             if waiting[key] != nil { return }
             if let horizon, at < horizon { return }
             tail.addDeletion(of: key, at: at)
         }
         try addHeld(to: &tail, waiting, in: transaction)
-        try tail.addInstants(of: schema, in: transaction, joiningBeyond: rule.singleInstantBytes)
+        try tail.addInstants(of: schema, in: transaction, joiningBeyond: rule.singleInstants)
         return tail
     }
 

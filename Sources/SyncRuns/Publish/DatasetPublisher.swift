@@ -51,8 +51,7 @@ struct DatasetPublisher: Sendable {
         var changes: StoredChanges?
         // Change assets do not name columns. If the last version lacks some of the columns, the next one is a snapshot asset.
         let isDescribed = try session.withReader(0) { try $0.transaction.state.missingColumns(of: schema).isEmpty }
-        let rewritten = session.rewritten[schema.name]
-        if let last, isDescribed, rewritten == nil, context.assetRule.wantsChanges(after: last) {
+        if let last, isDescribed, context.assetRule.wantsChanges(after: last) {
             changes = try await writeChanges(schema, after: last)
             if !isFull, let changes, context.assetRule.sufficesAlone(after: last, rawByteCount: changes.asset.rawByteCount, byteCount: changes.asset.byteCount)
             {
@@ -121,9 +120,7 @@ struct DatasetPublisher: Sendable {
     private func writeSnapshot(_ schema: DatasetSchema, _ shape: TableShape, after last: DatasetRecord?, beside changes: StoredChanges?) async throws
         -> Outcome
     {
-        var previous = try await openPrevious(schema, last)
-        // Every row was written, so the tracked changes do not tell which blocks of the last asset are unchanged.
-        if session.rewritten[schema.name] != nil { previous?.changes = nil }
+        let previous = try await openPrevious(schema, last)
         do {
             return try await writeSnapshot(schema, shape, previous: previous, after: last, beside: changes)
         } catch let error as SyncError where previous != nil && error.step == .store && error.code == .dataRefused {

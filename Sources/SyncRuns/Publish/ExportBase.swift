@@ -148,12 +148,7 @@ extension SyncContext {
             try transaction.decidedEdits.setOfVersion(commit.answered)
             try transaction.state.removedRecords.set(transaction.state.removedRecords().filter { !commit.deleted.contains($0) })
             for schema in settings.datasets {
-                if let sequence = intended.sequences[schema.name] {
-                    // The intended version may come from a table that was rewritten and exported from the log (``RewrittenTable``). Consolidate
-                    // its entries first.
-                    try transaction.changeLog.consolidate(of: [schema], upTo: sequence)
-                    try transaction.acknowledgePublished(schema, upTo: sequence)
-                }
+                if let sequence = intended.sequences[schema.name] { try transaction.changeLog.acknowledge(of: schema, upTo: sequence) }
                 try TombstoneHorizon.adopt(from: commit, of: schema, in: transaction)
             }
         }
@@ -180,16 +175,6 @@ extension LocalTransaction {
             // A snapshot asset of this version has every column of the description.
             if AssetPath(fields.dataFile.path)?.number == version.number { try state.missingColumns.set([], of: schema) }
         }
-    }
-
-    /// Removes tracked changes that the version contains.
-    ///
-    /// - Parameter doubt: what was known of the tracking when the version's rows were read; nil if that is not known any more.
-    func acknowledgePublished(
-        _ schema: DatasetSchema, upTo sequence: Int64, _ rewritten: RewrittenTable? = nil, settling doubt: TrackingDoubt? = nil
-    ) throws {
-        guard let rewritten else { return try changeLog.acknowledge(of: schema, upTo: sequence, settling: doubt) }
-        try changeLog.acknowledge(rewritten, of: schema, settling: doubt)
     }
 }
 

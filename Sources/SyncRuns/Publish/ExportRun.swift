@@ -92,12 +92,11 @@ package struct ExportRun: Sendable {
 
     private func publish(on base: ExportBase) async throws -> ExportReport {
         let writer = VersionWriter(context: context, isFull: isFull, progress: progress, allowed: allowed)
-        let rewritten = try writer.findRewrittenTables(base.last)
-        var readers = rewritten.isEmpty ? writer.readerCount(base.last) : WorkerThreads.count + 1
+        var readers = writer.readerCount(base.last)
         var base = base
         var levelled: [String: Int] = [:]
         while true {
-            switch try await writer.store(on: base, readers: readers, rewritten) {
+            switch try await writer.store(on: base, readers: readers) {
             case .tooManyInstants(let schema):
                 if let warning = try joinColumns(of: schema) {
                     base.warnings.append(warning)
@@ -198,7 +197,7 @@ package struct ExportRun: Sendable {
                 of: context.settings.datasets)
             for one in stored.read {
                 if stored.isWritten(one.schema) {
-                    try transaction.acknowledgePublished(one.schema, upTo: one.sequence, one.rewritten, settling: one.doubt)
+                    try transaction.changeLog.acknowledge(of: one.schema, upTo: one.sequence, settling: one.doubt)
                 } else {
                     // The dataset's rows were written without being changed.
                     try transaction.changeLog.drop(of: one.schema, upTo: one.sequence, settling: one.doubt)

@@ -12,8 +12,6 @@ struct ReadDataset: Sendable {
     let sequence: Int64
     /// What was known of the tracking when the rows were read.
     let doubt: TrackingDoubt?
-    /// The log's summary of a table in which every row was written; nil if the log was consolidated.
-    var rewritten: RewrittenTable?
 }
 
 /// The stored assets of one version, and what its commit decides.
@@ -51,10 +49,10 @@ struct VersionWriter: Sendable {
     }
 
     /// Reads the datasets from one state of the database, and stores the assets of those that differ from the last version.
-    func store(on base: ExportBase, readers: Int, _ found: [String: RewrittenTable]) async throws -> Outcome {
+    func store(on base: ExportBase, readers: Int) async throws -> Outcome {
         let settings = context.settings
-        try limitOwnTimestamps(base.last, except: found)
-        let session = try ReadSession(context.database, readers: readers, consolidating: settings.datasets, except: found)
+        try limitOwnTimestamps(base.last)
+        let session = try ReadSession(context.database, readers: readers, consolidating: settings.datasets)
         defer { session.end() }
         var stored = StoredVersion()
         do {
@@ -62,13 +60,11 @@ struct VersionWriter: Sendable {
             guard try session.withReader(0, { try $0.transaction.state.applied() })?.token == base.token else {
                 throw context.anotherRun(.read)
             }
-            let latest = try session.withReader(0) {
-                try ([$0.transaction.changeLog.latestInstant()] + session.rewritten.values.map(\.latest)).compactMap { $0 }.max()
-            }
+            let latest = try session.withReader(0) { try $0.transaction.changeLog.latestInstant() }
             let crowded = try session.withReader(0) { reader in
                 try settings.datasets.compactMap { schema -> Instant? in
                     if try base.isUntouched(schema, in: reader.transaction) && !isFull { return nil }
-                    return try TombstoneHorizon.crowded(schema, session.rewritten[schema.name], by: context.assetRule, in: reader.transaction)
+                    return try TombstoneHorizon.crowded(schema, by: context.assetRule, in: reader.transaction)
                 }
             }
             let missing = MissingRows(context: context, allowed: allowed)
@@ -86,7 +82,7 @@ struct VersionWriter: Sendable {
                     )
                 }
                 if untouched && !isFull || base.takenOut.contains(schema.name.exact) { continue }
-                stored.read.append(ReadDataset(schema: schema, sequence: sequence, doubt: doubt, rewritten: session.rewritten[schema.name]))
+                stored.read.append(ReadDataset(schema: schema, sequence: sequence, doubt: doubt))
                 if try !missing.isTracked(schema, session) { try await missing.refuse(schema, after: base.last[schema.name], in: session) }
                 switch try await publisher.write(schema, after: base.last[schema.name]) {
                 case .written(let one):
@@ -116,7 +112,7 @@ struct VersionWriter: Sendable {
 
     /// Says which rows have a timestamp that counts for nothing.
     private func notices(_ schema: DatasetSchema, _ session: ReadSession) throws -> [String] {
-        guard session.rewritten[schema.name] == nil, let index = schema.timestampIndex,
+        guard let index = schema.timestampIndex,
             let found = try session.withReader(0, { try $0.transaction.rows.unreadTimestamps(of: schema) })
         else { return [] }
         let rows = "\(Format.count(found.count, "changed row")) \(Format.word(found.count, "has", or: "have"))"
@@ -133,27 +129,11 @@ struct VersionWriter: Sendable {
         return isSmall ? 1 : WorkerThreads.count + 1
     }
 
-    /// Finds the tables in which every row was written since the last version, by dataset name.
-    func findRewrittenTables(_ last: [String: DatasetRecord]) throws -> [String: RewrittenTable] {
-        try context.database.read { transaction in
-            var found: [String: RewrittenTable] = [:]
-            for schema in context.settings.datasets where try last[schema.name] == nil || transaction.changeLog.isComplete(of: schema) {
-                let rule = context.assetRule
-                found[schema.name] = try transaction.changeLog.rewrittenTable(
-                    of: schema, atLeast: rule.rewrittenCount, exceptions: rule.rewrittenExceptions,
-                    versionCount: last[schema.name]?.recordCount ?? 0, helpedBy: context.database)
-            }
-            return found
-        }
-    }
-
     /// Tracks rows with untracked timestamps in the future as changed now. This happens before a dataset's first version, and if tracking is
-    /// incomplete. Rewritten tables are skipped, because the log has all their rows.
-    private func limitOwnTimestamps(_ last: [String: DatasetRecord], except rewritten: [String: RewrittenTable]) throws {
+    /// incomplete.
+    private func limitOwnTimestamps(_ last: [String: DatasetRecord]) throws {
         let schemas = try context.database.read { transaction in
-            try context.settings.datasets.filter {
-                try rewritten[$0.name] == nil && (last[$0.name] == nil || !transaction.changeLog.isComplete(of: $0))
-            }
+            try context.settings.datasets.filter { try last[$0.name] == nil || !transaction.changeLog.isComplete(of: $0) }
         }
         guard !schemas.isEmpty else { return }
         try context.database.write { transaction in

@@ -21,7 +21,7 @@ import Testing
         let scene = try await SyncScene(Self.table, datasets: [schema])
         scene.clock.move(bySeconds: 3600)
         var rule = AssetRule()
-        rule.singleInstantBytes = 0
+        rule.singleInstants = 0
         rule.tailBytes = 600
         let cloud = scene.cloud, chosen = rule
         let engine = { (name: String) in

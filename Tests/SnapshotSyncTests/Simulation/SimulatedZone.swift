@@ -46,10 +46,7 @@ final class SimulatedZone: @unchecked Sendable {
             rule.changeFileCount = 1 + random.below(5)
             rule.changeShare = 10
         }
-        // Exports of tables of which every row was written go another way.
-        if seed.isMultiple(of: 2) { rule.rewrittenCount = 1 }
-        if seed.isMultiple(of: 4) { rule.rewrittenExceptions = 1 }
-        if seed.isMultiple(of: 3) { rule.singleInstantBytes = 0 }
+        if seed.isMultiple(of: 3) { rule.singleInstants = 0 }
     }
 
     /// The world's clock, in milliseconds; the disk's, too.
