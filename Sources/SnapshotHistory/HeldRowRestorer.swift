@@ -66,6 +66,6 @@ extension LocalTransaction {
         guard isVersions || isSent else { return }
         let at = max(now, row.at.advanced(byMicroseconds: 1))
         let deletion = Edit(base: .row(row.instants), change: .deleted(at), born: row.born)
-        try changeLog.store(deletion, of: key, in: schema, isInVersion: isVersions)
+        try changeLog.store(deletion, of: key, in: schema, isInVersion: isVersions ? nil : false)
     }
 }

@@ -2,7 +2,10 @@
 
 Each step is made twice: by `sqlite3` and the command on real databases, with a clock that stands still, and by the model. After each sync the tables and
 the held rows of the device must be the model's. At the end all devices must be equal, and what the model says is lost must be in a journal.
+
+From seed 550,000 on, half of the histories have further rows that are so large that versions are published as changes, and half have a timestamp.
 """
+import calendar
 import glob
 import gzip
 import json
@@ -21,6 +24,7 @@ from rules import Row, Tombstone, waits
 from series import Fault
 
 MILLISECOND = 1000
+BALLAST = 1_000_000     # the first key of the rows that only make tables large
 
 
 class Tracked(Device):
@@ -29,9 +33,10 @@ class Tracked(Device):
     def __init__(self, name, schema, publishes):
         super().__init__(name, schema, publishes)
         self.inserted = set()       # the rows that were inserted since the last sync
-        self.updated = None         # the last update since another row was written: key, clock, instant
+        self.updated = None         # the last update since another row was written: key, clock, timestamp, instant
         self.covered = {}           # the device's own held rows in whose places rows were inserted since: the row, and its edits
         self.placed = {}            # the version's held rows in whose places rows were inserted since
+        self.passed = {}            # when rows were deleted that were inserted since the last sync
         self.hidden = set()         # the version's rows whose place the device has taken and given up: the command shows them with the next version
 
     def write(self, key, values, clock, stamp=None, held=False):
@@ -50,7 +55,11 @@ class Tracked(Device):
             self.placed.setdefault(key, self.state[key])
             if own and not any(number for number, _ in own):
                 self.covered[key] = self.state[key], own
+        if stamp is not None and key in self.passed:    # the log still has the deletion, which the row is later than
+            stamp = max(stamp, self.passed[key] + 1)
         super().write(key, values, clock, stamp, held)
+        if values is None and key not in self.state:
+            self.passed[key] = clock
         if values is None and key in self.covered:      # nothing has taken the held row's place
             self.state[key], own = self.covered.pop(key)
             self.entries = [entry for entry in self.entries if entry[1].key != key] + own
@@ -61,16 +70,17 @@ class Tracked(Device):
             entry[1] = entry[1]._replace(changed=dict.fromkeys(values, entry[1].at))
             self.state[key] = self.state[key]._replace(instants=dict.fromkeys(values, entry[1].at))
         before, self.updated = self.updated, None if values is None or was is None else self.updated
+        statement = (key, clock, stamp)
         if values is None or was is None or values == was or not entry:
             return
         # The log does not tell two updates of a row in one millisecond from one statement if nothing is written between them.
         at = max(entry[1].changed.values())
-        if before and before[:2] == (key, clock) and entry[0] is None and key not in self.inserted:
-            entry[1] = entry[1]._replace(changed={c: before[2] if one == at else one for c, one in entry[1].changed.items()})
+        if before and before[:3] == statement and entry[0] is None and key not in self.inserted:
+            entry[1] = entry[1]._replace(changed={c: before[3] if one == at else one for c, one in entry[1].changed.items()})
             row = self.state[key]
-            self.state[key] = row._replace(instants={c: before[2] if one == at else one for c, one in row.instants.items()})
-            at = before[2]
-        self.updated = (key, clock, at)
+            self.state[key] = row._replace(instants={c: before[3] if one == at else one for c, one in row.instants.items()})
+            at = before[3]
+        self.updated = (*statement, at)
 
     def settle(self):
         """A run finds out what the application has inserted in place of a held row: nothing is lost by that if the version does not hold the row any more."""
@@ -116,21 +126,36 @@ class History(World):
         other = self.schema["t"]._replace(
             unique=(("code",), ("x", "y")), references=(("owner", "u"),), together=({"x", "y"},), orphan=None, editable=self.policies["t"][0])
         self.schema = {"u": table, "t": other}
+        self.is_stamped = seed >= 550_000 and seed % 4 > 1
+        if self.is_stamped:
+            self.schema = {
+                name: one._replace(columns=(*one.columns, "stamp"), editable=one.editable and (*one.editable, "stamp"), timestamp="stamp")
+                for name, one in self.schema.items()}
         publishers, readers = r.choice([(2, 0), (3, 0), (2, 1), (1, 1), (1, 2)])
         self.devices = [Tracked(f"{'p' if n < publishers else 'r'}{n}", self.schema, n < publishers) for n in range(publishers + readers)]
         self.publishers, self.readers, self.strict = self.devices[:publishers], self.devices[publishers:], set()
         skews = r.choice([[0], [0, 0, clock.HOUR, -clock.HOUR]])
         self.skew, self.coarse, self.now = {d.name: r.choice(skews) for d in self.devices}, 1, 2 * clock.HOUR
-        self.statements, self.steps = [], []
+        self.statements, self.steps, self.is_large = [], [], seed >= 550_000 and seed % 2 == 1
 
     # SQL
 
     def column(self, name):
-        return "isOrphan" if name == "orphan" else name
+        return {"orphan": "isOrphan", "stamp": "updatedAt"}.get(name, name)
+
+    def value(self, table, column, device, key):
+        if column != "stamp":
+            return super().value(table, column, device, key)
+        at = self.base + self.clock(device.name) - self.r.choice([0, 0, 0, self.r.randint(0, 3000)])
+        return self.r.choice([time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(at // 10 ** 6)) + f".{at % 10 ** 6:06}Z"] * 9 + [None])
+
+    def fill(self, table, device, key, row, columns):
+        stamps = self.is_stamped and "stamp" not in columns and self.r.random() < 0.6
+        return super().fill(table, device, key, row, [*columns, "stamp"] if stamps else columns)
 
     def tables(self):
         for name, table in self.schema.items():
-            columns = [f"{self.column(c)} BOOLEAN" if c == "orphan" else c for c in table.columns]
+            columns = [self.column(c) + {"orphan": " BOOLEAN", "stamp": " TEXT"}.get(c, "") for c in table.columns]
             checks = ["CHECK(low <= high)"] if name == "u" else []
             unique = [f"UNIQUE({', '.join(u)})" for u in table.unique]
             references = [f"FOREIGN KEY({c}) REFERENCES {parent}(id)" for c, parent in table.references]
@@ -178,6 +203,7 @@ class History(World):
             if connection.execute("SELECT 1 FROM sqlite_schema WHERE name = ?", (table,)).fetchone():
                 names = dict(connection.execute("SELECT id, dataset FROM snapsync_tracking"))
                 held |= {(names.get(dataset, dataset), key) for dataset, key in connection.execute(f"SELECT dataset, key FROM {table}")}
+            found = {key: row for key, row in found.items() if key[1] < BALLAST}
         connection.close()
         return found, held - set(found)     # what the application has inserted in its place is shown, and the version still holds the other row
 
@@ -206,7 +232,11 @@ class History(World):
             self.compare(device, "after statements")
 
     def write(self, device, key, row, held=False):
-        device.write(key, dict(row) if row is not None else None, self.clock(device.name))
+        text, before = (row or {}).get("stamp"), device.table.get(key) or {}
+        stamp = None
+        if text and text != before.get("stamp"):
+            stamp = calendar.timegm(time.strptime(text[:19], "%Y-%m-%dT%H:%M:%S")) * 10 ** 6 + int(text[20:26]) - self.base
+        device.write(key, dict(row) if row is not None else None, self.clock(device.name), stamp)
         self.statements.append((key, row))
 
     def sync(self, device, reliable=False):
@@ -228,7 +258,7 @@ class History(World):
             device.publish(self.log, self.mail, self.clock(device.name))
         else:
             self.mail[device.name] = device.hand_over(self.clock(device.name))
-        device.inserted, device.covered = set(), {}
+        device.inserted, device.covered, device.passed = set(), {}, {}
         self.compare(device, "after a sync")
 
     def compare(self, device, when):
@@ -245,6 +275,8 @@ class History(World):
         for device in self.devices:
             self.sql(device, ";\n".join([*self.tables(), ""]))
         first = self.devices[0]
+        for table in self.schema if self.is_large else []:
+            self.sql(first, f"INSERT INTO {table}(id, text) SELECT {BALLAST} + value, hex(randomblob(40000)) FROM generate_series(1, 30);")
         self.run_command(
             "init", first.name + ".db", "cloud", *(["--peers"] if len(self.publishers) > 1 else []), "--name", first.name,
             "--datasets", self.dataset_file(), "--shared-keys")

@@ -268,5 +268,8 @@ def permitted(schema, edit, there=None):
         return edit, None
     if edit.values is None or edit.inserts or isinstance(there, Tombstone):
         return (edit, None) if ("delete" if edit.values is None else "insert") in editable else (None, edit)
-    parts = [{c: at for c, at in edit.changed.items() if (c in editable) == sent} for sent in (True, False)]
+    allowed = {c for c in edit.changed if c in editable}
+    if allowed <= {schema[edit.key[0]].timestamp} and len(edit.changed) > len(allowed):
+        return None, edit       # the timestamp stays with what it belongs to
+    parts = [{c: at for c, at in edit.changed.items() if (c in allowed) == sent} for sent in (True, False)]
     return tuple(edit._replace(changed=part) if part else None for part in parts)

@@ -14,6 +14,7 @@ class Table(NamedTuple):
     together: tuple = ()        # groups of columns that change as one: declared groups, and the columns of one CHECK, UNIQUE or reference
     orphan: str = None          # the column that is set to 1 in a row whose deletion was not made, or that was restored for a child
     editable: tuple = None      # what a reader may send: names of columns, "insert", "delete". None: everything
+    timestamp: str = None       # the column that an application sets with others: a reader sends it with one of those, or alone
 
     def group(self, columns):
         """The columns, with those that change together with them."""

@@ -257,4 +257,46 @@ import Testing
         try scene.succeed("sync watch.db")
         #expect(try contents(scene.scene, "watch.db") == contents(scene.scene, "phone.db"))
     }
+
+    /// The writer's edit of another column does not say which timestamp the writer's row has: the reader has its own in its place.
+    @Test func aTimestampAloneIsAnEditBesideThoseOfOtherColumns() throws {
+        let scene = try Scene()
+        // Large enough that versions are published as changes.
+        try scene.database("a.db").run(
+            """
+            CREATE TABLE notes(id TEXT PRIMARY KEY NOT NULL, title TEXT, pad TEXT, updated_at TEXT);
+            WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)
+                INSERT INTO notes SELECT 'n' || i, 't', hex(randomblob(400)), '2026-01-01T00:00:00Z' FROM n
+            """)
+        try scene.succeed("init a.db cloud --name a --reader-edits all")
+        try scene.sync("a")
+        try scene.succeed("join b.db cloud --name b")
+        try scene.sync("b")
+        try scene.database("b.db").run("UPDATE notes SET updated_at = '2026-02-01T00:00:00Z' WHERE id = 'n4'")
+        try scene.database("a.db").run("UPDATE notes SET title = 'new' WHERE id = 'n4'")
+        try scene.sync("a", "b", "a", "b")
+        for device in ["a", "b"] {
+            #expect(try scene.database("\(device).db").run("SELECT title, updated_at FROM notes WHERE id = 'n4'") == "new|2026-02-01T00:00:00Z\n")
+            try scene.succeed("check \(device).db --local")
+        }
+    }
+
+    /// The reader has deleted the row, and then each device inserts one under its key.
+    @Test func ofTwoRowsInTheDeletedOnesPlaceTheLaterOneWins() throws {
+        let scene = try Scene()
+        try scene.database("a.db").run("CREATE TABLE files(id TEXT PRIMARY KEY NOT NULL, name TEXT)")
+        try scene.succeed("init a.db cloud --name a --reader-edits all")
+        try scene.database("a.db").run("INSERT INTO files VALUES('f', 'first')")
+        try scene.sync("a")
+        try scene.succeed("join b.db cloud --name b")
+        try scene.sync("b")
+        try scene.database("b.db").run("DELETE FROM files")
+        try scene.sync("b", "a")
+        try scene.database("a.db").run("INSERT INTO files VALUES('f', 'second')")
+        try scene.sync("a")
+        Thread.sleep(forTimeInterval: 0.02)
+        try scene.database("b.db").run("INSERT INTO files VALUES('f', 'third')")
+        try scene.sync("b", "a", "b")
+        for device in ["a", "b"] { #expect(try scene.database("\(device).db").run("SELECT name FROM files") == "third\n") }
+    }
 }

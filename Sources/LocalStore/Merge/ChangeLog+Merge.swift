@@ -12,7 +12,8 @@ extension ChangeLog {
     ///   - gone: when the version's row was deleted that the edit brings back; nil if it brings none back.
     package func store(_ edit: Edit, of key: EntityKey, in schema: DatasetSchema, isInVersion: Bool?, restoring gone: Instant? = nil) throws {
         guard let id = try trackingID(schema) else { return }
-        let origin: TrackedOrigin = gone != nil ? .unknown : isInVersion == false ? .new : edit.inserts ? .unknown : .inVersion
+        let origin: TrackedOrigin = gone != nil || isInVersion == nil ? .unknown : isInVersion == false ? .new : edit.inserts ? .unknown : .inVersion
+        let isVersions = gone != nil || origin == .inVersion || edit.isDeletion && isInVersion == nil
         var changed: String?
         if case .columns(let columns, let values) = edit.change,
             gone != nil || columns.count < values.count || columns.values.contains(where: { $0 != edit.at })
@@ -28,7 +29,7 @@ extension ChangeLog {
             """
         ).bind(
             .integer(id), .key(key), .instant(edit.at), .integer(nextSequence()),
-            .integer(origin.rawValue), .optional(changed), gone != nil || origin == .inVersion ? .null : .instant(edit.born)
+            .integer(origin.rawValue), .optional(changed), isVersions ? .null : .instant(edit.born)
         ).run()
     }
 
@@ -67,9 +68,12 @@ extension ChangeLog {
     ///
     /// - Parameters:
     ///   - wasThere: whether the table had a row with the key before; of a deletion, whether there was one, shown or held.
+    ///   - isHeld: whether the version holds the row.
     ///   - base: the instant of what the edit replaces; nil if it replaces nothing.
     ///   - gone: when the row was deleted that the edit brings back; nil if it brings none back.
-    package func adopt(_ edit: Edit, of key: EntityKey, in schema: DatasetSchema, wasThere: Bool, base: Instant?, restoring gone: Instant? = nil) throws {
+    package func adopt(
+        _ edit: Edit, of key: EntityKey, in schema: DatasetSchema, wasThere: Bool, isHeld: Bool, base: Instant?, restoring gone: Instant? = nil
+    ) throws {
         guard let id = try trackingID(schema) else { return }
         let earlier = try change(of: key, in: schema), at = max(edit.at, earlier?.instant ?? edit.at)
         // Otherwise this device has deleted the row, and the version still has it.
@@ -85,8 +89,8 @@ extension ChangeLog {
         var origin = earlier?.origin ?? (wasThere ? .inVersion : .new)
         // An insertion in place of the version's row is a row of its own.
         if isVersions || edit.inserts && origin == .inVersion { origin = .unknown }
-        // The device that deleted the row knows it, even if no version had it.
-        if edit.isDeletion, origin == .new { origin = .unknown }
+        // The device that deleted the row knows it, even if no version had it. A version's table does not have the rows that the version holds.
+        if edit.isDeletion, origin == .new || isHeld && earlier == nil { origin = .unknown }
         let hasBorn = edit.inserts || !wasThere
         if let gone, isVersions { try restore(key, deleted: gone, born: edit.born, in: schema) }
         try KeyedStatement(
@@ -130,8 +134,8 @@ extension ChangeLog {
             if last.isDeletion {
                 if change.instant <= last.at { try forget(of: key, in: schema) }
             } else {
-                // The version may have the row by now.
-                try KeyedStatement(db, "UPDATE snapsync_changes SET isNew = \(TrackedOrigin.inVersion) WHERE dataset = ? AND key = ?")
+                // The version may have the row by now, and may hold it.
+                try KeyedStatement(db, "UPDATE snapsync_changes SET isNew = \(TrackedOrigin.unknown), born = NULL WHERE dataset = ? AND key = ?")
                     .bind(.integer(id), .key(key)).run()
             }
             return

@@ -198,7 +198,8 @@ package final class OwnEdits: EditSource {
             let schema = datasets[place.dataset], known = columns.union(schema.keyIndices)
             if let change = try transaction.changeLog.change(of: place.key, in: schema) {
                 guard !change.isDeletion, case .some(let own) = change.columns else { return false }
-                if decided[place] == nil, change.isInVersion == true, known.isDisjoint(with: own.keys) {
+                // A row that has this device's timestamp does not say what the version's instants are.
+                if decided[place] == nil, change.isInVersion == true, known.isDisjoint(with: own.keys), schema.timestampIndex.flatMap({ own[$0] }) == nil {
                     touched[place.dataset]?.remove(place.key)
                     return true
                 }
@@ -269,8 +270,11 @@ package final class OwnEdits: EditSource {
                 ?? .earliest,
             .earliest)
         let base: Edit.Base =
-            // A row that was inserted here is the version's by now if that says the same of its insertion.
-            if !first.contains(part.index), change.isOfVersion || seen.row != nil && change.born == seen.born(own: nil) {
+            // The row was inserted again after a deletion that the version has decided.
+            if let decided, decided.isDeletion, !change.isOfVersion {
+                .deleted(decided.at)
+            } else if !first.contains(part.index), change.isOfVersion || seen.row != nil && change.born == seen.born(own: nil) {
+                // A row that was inserted here is the version's by now if that says the same of its insertion.
                 .row(
                     columns.enumerated().map { column, one in
                         unseen[part.index].contains(column) ? Self.never : decided?.instant(of: column) ?? seen.columns[one.name.exact] ?? own
@@ -383,7 +387,8 @@ extension OwnEdits {
             let schema = datasets[place.dataset]
             guard let edit else { return try transaction.changeLog.forget(of: place.key, in: schema) }
             // Another row can be inserted under the key of a held one, and a held one can be deleted.
-            let merge = outcome.merges[place], isInVersion = merge.map { (edit.isDeletion ? $0.found?.row : $0.found?.shown) != nil } ?? !edit.inserts
+            let merge = outcome.merges[place], deletesHeld = edit.isDeletion && merge?.found?.row?.isHeld == true
+            let isInVersion = deletesHeld ? nil : merge.map { $0.found?.shown != nil } ?? !edit.inserts
             try transaction.changeLog.store(edit, of: place.key, in: schema, isInVersion: isInVersion, restoring: merge?.restored)
         }
         try forEach { place, edit in

@@ -303,7 +303,9 @@ package struct DeviceEdits {
                     if merge == nil, case .row(let seen) = edit.base { base = seen.max().map { min($0, max(edit.at, now)) } }
                     // A deletion of a held row is one of the version's row, too.
                     let wasThere = merge.map { (standing.isDeletion ? $0.found?.row : $0.found?.shown) != nil } ?? !edit.inserts
-                    try transaction.changeLog.adopt(standing, of: place.key, in: schema, wasThere: wasThere, base: base, restoring: merge?.restored)
+                    try transaction.changeLog.adopt(
+                        standing, of: place.key, in: schema, wasThere: wasThere, isHeld: merge?.found?.row?.isHeld == true, base: base,
+                        restoring: merge?.restored)
                 }
             }
             // What stands of these edits is tracked, with its own instants.
