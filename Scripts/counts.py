@@ -16,15 +16,15 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 # Name, ceiling, goal.
 CEILINGS = [
-    ("lines of Sources", 68_995, 58_000),
-    ("lines of Sources without comments", 50_988, 44_000),
+    ("lines of Sources", 68_996, 58_000),
+    ("lines of Sources without comments", 50_989, 44_000),
     ("files of Sources", 530, 600),
     ("lines of the largest module", 7_668, 8_000),
     ("files of the largest module", 59, 80),
     ("folders of a module in a cycle", 0, 0),
     ("functions with three unlabelled parameters", 0, 0),
     ("functions with more than seven parameters", 4, 0),
-    ("lines of Tests", 49_365, 40_000),
+    ("lines of Tests", 49_366, 40_000),
     ("lines of Scripts, Benchmarks and Makefile", 1_792, 1_000),
     ("words of README and docs", 45_000, 45_000),
     ("semicolons in 1,000 words", 1.5, 1.5),

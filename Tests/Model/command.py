@@ -3,7 +3,8 @@
 Each step is made twice: by `sqlite3` and the command on real databases, with a clock that stands still, and by the model. After each sync the tables and
 the held rows of the device must be the model's. At the end all devices must be equal, and what the model says is lost must be in a journal.
 
-From seed 550,000 on, half of the histories have further rows that are so large that versions are published as changes, and half have a timestamp.
+From seed 550,000 on, half of the histories have further rows that are so large that versions are published as changes, half have a timestamp, and half
+have texts as keys.
 """
 import calendar
 import glob
@@ -127,6 +128,8 @@ class History(World):
             unique=(("code",), ("x", "y")), references=(("owner", "u"),), together=({"x", "y"},), orphan=None, editable=self.policies["t"][0])
         self.schema = {"u": table, "t": other}
         self.is_stamped = seed >= 550_000 and seed % 4 > 1
+        self.has_texts = seed >= 550_000 and seed % 8 > 3
+        self.ending = " WITHOUT ROWID" if seed >= 550_000 and seed % 16 > 11 else ""
         if self.is_stamped:
             self.schema = {
                 name: one._replace(columns=(*one.columns, "stamp"), editable=one.editable and (*one.editable, "stamp"), timestamp="stamp")
@@ -155,11 +158,13 @@ class History(World):
 
     def tables(self):
         for name, table in self.schema.items():
-            columns = [self.column(c) + {"orphan": " BOOLEAN", "stamp": " TEXT"}.get(c, "") for c in table.columns]
+            kind = "TEXT" if self.has_texts else "INTEGER"
+            types = {"orphan": " BOOLEAN", "stamp": " TEXT"} | {c: " " + kind for c, _ in table.references if self.has_texts}
+            columns = [self.column(c) + types.get(c, "") for c in table.columns]
             checks = ["CHECK(low <= high)"] if name == "u" else []
             unique = [f"UNIQUE({', '.join(u)})" for u in table.unique]
             references = [f"FOREIGN KEY({c}) REFERENCES {parent}(id)" for c, parent in table.references]
-            yield f"CREATE TABLE {name}({', '.join(['id INTEGER PRIMARY KEY', *columns, *checks, *unique, *references])})"
+            yield f"CREATE TABLE {name}({', '.join([f'id {kind} PRIMARY KEY NOT NULL', *columns, *checks, *unique, *references])}){self.ending}"
 
     def dataset_file(self):
         """The name of the file that describes the tables: as the command does, with what readers may edit."""
@@ -196,13 +201,14 @@ class History(World):
         found = {}
         for name, table in self.schema.items():
             columns = [self.column(c) for c in table.columns]
+            numbers = {c for c, _ in table.references}      # SQLite has turned the numbers that are keys into texts
             for key, *values in connection.execute(f"SELECT id, {', '.join(columns)} FROM {name}"):
-                found[name, key] = dict(zip(table.columns, values))
+                found[name, int(key)] = {c: int(v) if c in numbers and v is not None else v for c, v in zip(table.columns, values)}
         held = set()
         for table in ("snapsync_waiting", "snapsync_held"):
             if connection.execute("SELECT 1 FROM sqlite_schema WHERE name = ?", (table,)).fetchone():
                 names = dict(connection.execute("SELECT id, dataset FROM snapsync_tracking"))
-                held |= {(names.get(dataset, dataset), key) for dataset, key in connection.execute(f"SELECT dataset, key FROM {table}")}
+                held |= {(names.get(dataset, dataset), int(key)) for dataset, key in connection.execute(f"SELECT dataset, key FROM {table}")}
             found = {key: row for key, row in found.items() if key[1] < BALLAST}
         connection.close()
         return found, held - set(found)     # what the application has inserted in its place is shown, and the version still holds the other row

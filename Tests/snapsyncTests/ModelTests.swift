@@ -22,9 +22,10 @@ import Testing
         /// that is behind (172), and a held row: of a reader (342), with columns of different instants (362), that an edit has restored (292, 510792), also
         /// with edits from before the deletion (331155), a parent that is brought back: by a reader who may add no rows (20023), held (20085), for a row that
         /// another has replaced (503455), a reader's held row that fits at the publisher (50164), a held row that is put on its deletion again (501574), and
-        /// edits that follow a version's by microseconds (501648), and a version without a row that it held, as changes (550097).
+        /// edits that follow a version's by microseconds (501648), a version without a row that it held, as changes (550097), and a reader's row that is written
+        /// again as it was (570150).
         @Test func aHistoryThatOnceDifferedMergesAsTheModelDoes() async throws {
-            try await compare([42, 46, 136, 172, 292, 342, 362, 20023, 20085, 30078, 30638, 50164, 331155, 501574, 501648, 503455, 510792, 550097])
+            try await compare([42, 46, 136, 172, 292, 342, 362, 20023, 20085, 30078, 30638, 50164, 331155, 501574, 501648, 503455, 510792, 550097, 570150])
         }
 
         /// Two histories at a time; each one that differs is printed with its seed.

@@ -157,12 +157,13 @@ extension ChangeLog {
         try KeyedStatement(
             db,
             """
-            UPDATE snapsync_changes SET changed = ?3, isNew = ifnull(?4, isNew), born = CASE WHEN ?4 IS NULL THEN born ELSE ?5 END
+            UPDATE snapsync_changes SET changed = ?3, isNew = ifnull(?4, isNew), born = CASE WHEN ?4 IS NULL THEN born ELSE ?5 END,
+                base = CASE ?4 WHEN \(TrackedOrigin.inVersion) THEN ifnull(base, ?6) ELSE base END
             WHERE dataset = ?1 AND key = ?2
             """
         ).bind(
             .integer(id), .key(key), .optional(ChangedColumns.some(rest).encoded(at: change.instant)), origin.map { .integer($0) } ?? .null,
-            isAnother ? .instant(last.born) : .null
+            isAnother ? .instant(last.born) : .null, .instant(last.at)
         ).run()
     }
 
